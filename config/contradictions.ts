@@ -2,112 +2,97 @@ import { cidr } from '../core/base/cidr.ts';
 import { driversOf, isLegalSet } from './drivers.ts';
 import type { Config } from './schema.ts';
 
-/** What one key cannot tell alone. The config may be as a person wrote it. */
+/** Problems that no key shows alone. The config may be as a person wrote it, with values of other types. */
 export function contradictions(config: Partial<Config>): string[] {
   return [
     ...addressProblems(config),
-    ...rtmpProblems(config),
-    ...driverProblems(config),
-    ...nodeProblems(config),
+    ...problemsAmong(rtmpRules(config)),
+    ...problemsAmong(driverRules(config)),
   ];
 }
 
-function addressProblems({ publicUrl, http, outbound }: Partial<Config>): string[] {
-  const problems: string[] = [];
-  if (typeof publicUrl === 'string' && !URL.canParse(publicUrl)) {
-    problems.push('publicUrl: expected a URL without a path, such as https://video.example.com');
-  }
-  for (const [index, text] of listOf(http?.trustedProxies).entries()) {
-    if (typeof text === 'string' && !cidr(text)) {
-      problems.push(
-        `http.trustedProxies.${index}: expected a block of addresses such as 10.0.0.0/8 or 2001:db8::/32`,
-      );
-    }
-  }
-  for (const [index, text] of listOf(outbound?.allow).entries()) {
-    if (typeof text === 'string' && !cidr(text)) {
-      problems.push(`outbound.allow.${index}: expected a block such as 10.0.0.0/8 or fd00::/8`);
-    }
-  }
-  return problems;
+/** Whether something is wrong, and what. */
+type Rule = readonly [isWrong: boolean, problem: string];
+
+function problemsAmong(rules: readonly Rule[]): string[] {
+  return rules.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
 }
 
-function rtmpProblems({ rtmp, tls, roles }: Partial<Config>): string[] {
-  if (rtmp?.tlsPort === undefined) {
-    return tls ? ['tls: no port uses it; set rtmp.tlsPort (1936, for example), or take tls away'] : [];
-  }
-  const problems = tls ? [] : ['rtmp.tlsPort: needs tls.cert and tls.key'];
-  if (Array.isArray(roles) && !roles.includes('media')) {
-    problems.push('rtmp.tlsPort: needs "media" among the roles; this node takes no broadcasts');
-  }
-  return problems;
+function addressProblems({ publicUrl, http, outbound, redis, s3, node }: Partial<Config>): string[] {
+  const urls = [
+    ['publicUrl', publicUrl, 'a URL without a path, such as https://video.example.com'],
+    ['redis.url', redis?.url, 'a URL such as redis://user:password@host:6379'],
+    ['s3.endpoint', s3?.endpoint, 'a URL without a path, such as https://s3.example.com'],
+    ['node.url', node?.url, 'a URL without a path, such as http://10.0.0.7:8080'],
+  ] as const;
+  const blocks = [
+    ['http.trustedProxies', http?.trustedProxies, '10.0.0.0/8 or 2001:db8::/32'],
+    ['outbound.allow', outbound?.allow, '10.0.0.0/8 or fd00::/8'],
+  ] as const;
+  return [
+    ...problemsAmong(
+      urls.map(([key, url, expected]) => [
+        typeof url === 'string' && !URL.canParse(url),
+        `${key}: expected ${expected}`,
+      ]),
+    ),
+    ...blocks.flatMap(([key, list, example]) =>
+      problemsAmong(
+        listOf(list).map((text, index) => [
+          typeof text === 'string' && !cidr(text),
+          `${key}.${index}: expected a block such as ${example}`,
+        ]),
+      ),
+    ),
+  ];
 }
 
-function driverProblems(config: Partial<Config>): string[] {
+function rtmpRules({ rtmp, tls, roles }: Partial<Config>): Rule[] {
+  const hasPort = rtmp?.tlsPort !== undefined;
+  const isElsewhere = Array.isArray(roles) && !roles.includes('media');
+  return [
+    [!hasPort && !!tls, 'tls: no port uses it; set rtmp.tlsPort (1936, for example), or take tls away'],
+    [hasPort && !tls, 'rtmp.tlsPort: needs tls.cert and tls.key'],
+    [hasPort && isElsewhere, 'rtmp.tlsPort: needs "media" among the roles; this node takes no broadcasts'],
+  ];
+}
+
+function driverRules(config: Partial<Config>): Rule[] {
   const drivers = driversOf(config);
-  const problems: string[] = [];
-  if (!isLegalSet(drivers)) {
-    const { store, bus, jobs } = drivers;
-    problems.push(
-      `drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "bullmq"; they are "${store}", "${bus}" and "${jobs}"`,
-    );
-  }
-  if (drivers.store === 'redis' && config.redis?.url === undefined) {
-    problems.push('redis.url: is required where the store is Redis');
-  }
-  if (typeof config.redis?.url === 'string' && !URL.canParse(config.redis.url)) {
-    problems.push('redis.url: expected a URL such as redis://user:password@host:6379');
-  }
-  if (drivers.bus === 'kafka' && listOf(config.kafka?.brokers).length === 0) {
-    problems.push('kafka.brokers: is required where the bus is Kafka');
-  }
-  problems.push(...tlsProblems(config));
-  const { bucket, endpoint, accessKeyId, secretAccessKey } = config.s3 ?? {};
-  if (drivers.blobs === 's3' && bucket === undefined) {
-    problems.push('s3.bucket: is required where blobs are on S3');
-  }
-  if (typeof endpoint === 'string' && !URL.canParse(endpoint)) {
-    problems.push('s3.endpoint: expected a URL without a path, such as https://s3.example.com');
-  }
-  if (drivers.blobs === 's3' && accessKeyId === undefined) {
-    problems.push('s3.accessKeyId: is required where blobs are on S3');
-  }
-  if (drivers.blobs === 's3' && secretAccessKey === undefined) {
-    problems.push('s3.secretAccessKey: is required where blobs are on S3');
-  }
-  return problems;
-}
-
-function tlsProblems({ redis, kafka }: Partial<Config>): string[] {
-  const problems: string[] = [];
-  if (redis?.ca !== undefined && typeof redis.url === 'string' && !redis.url.startsWith('rediss:')) {
-    problems.push('redis.ca: needs a redis.url that begins with rediss://');
-  }
+  const { store, bus, jobs, blobs } = drivers;
+  const { redis, kafka, s3, node } = config;
   const { ssl, ca, cert, key, replication, minInsync } = kafka ?? {};
-  for (const [name, path] of Object.entries({ ca, cert, key })) {
-    if (path !== undefined && ssl !== true) problems.push(`kafka.${name}: needs kafka.ssl to be true`);
-  }
-  if ((cert === undefined) !== (key === undefined)) {
-    problems.push('kafka.cert, kafka.key: expected both or neither');
-  }
-  if (typeof replication === 'number' && typeof minInsync === 'number' && minInsync > replication) {
-    problems.push(`kafka.minInsync: expected at most kafka.replication, which is ${replication}`);
-  }
-  return problems;
-}
-
-function nodeProblems(config: Partial<Config>): string[] {
-  const problems: string[] = [];
-  const { id, url, secret } = config.node ?? {};
-  if (typeof url === 'string' && !URL.canParse(url)) {
-    problems.push('node.url: expected a URL without a path, such as http://10.0.0.7:8080');
-  }
-  if (driversOf(config).bus !== 'kafka') return problems;
-  if (id === undefined) problems.push('node.id: is required where there may be several nodes');
-  if (secret === undefined) {
-    problems.push('node.secret: is required where there may be several nodes, the same on all of them');
-  }
-  return problems;
+  const isPlainRedis = typeof redis?.url === 'string' && !redis.url.startsWith('rediss:');
+  const areNumbers = typeof replication === 'number' && typeof minInsync === 'number';
+  const [onKafka, onS3] = [bus === 'kafka', blobs === 's3'];
+  return [
+    [
+      !isLegalSet(drivers),
+      `drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "bullmq"; they are "${store}", "${bus}" and "${jobs}"`,
+    ],
+    [store === 'redis' && redis?.url === undefined, 'redis.url: is required where the store is Redis'],
+    [redis?.ca !== undefined && isPlainRedis, 'redis.ca: needs a redis.url that begins with rediss://'],
+    [onKafka && listOf(kafka?.brokers).length === 0, 'kafka.brokers: is required where the bus is Kafka'],
+    ...Object.entries({ ca, cert, key }).map(
+      ([name, path]): Rule => [
+        path !== undefined && ssl !== true,
+        `kafka.${name}: needs kafka.ssl to be true`,
+      ],
+    ),
+    [(cert === undefined) !== (key === undefined), 'kafka.cert, kafka.key: expected both or neither'],
+    [
+      areNumbers && minInsync > replication,
+      `kafka.minInsync: expected at most kafka.replication, which is ${replication}`,
+    ],
+    [onS3 && s3?.bucket === undefined, 's3.bucket: is required where blobs are on S3'],
+    [onS3 && s3?.accessKeyId === undefined, 's3.accessKeyId: is required where blobs are on S3'],
+    [onS3 && s3?.secretAccessKey === undefined, 's3.secretAccessKey: is required where blobs are on S3'],
+    [onKafka && node?.id === undefined, 'node.id: is required where there may be several nodes'],
+    [
+      onKafka && node?.secret === undefined,
+      'node.secret: is required where there may be several nodes, the same on all of them',
+    ],
+  ];
 }
 
 function listOf(value: unknown): readonly unknown[] {

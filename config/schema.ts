@@ -24,12 +24,10 @@ const http = section({
     description:
       'Address blocks of reverse proxies, such as ["10.0.0.0/8"]. Only their X-Forwarded-For, -Proto, -Host and -Port are trusted.',
   }),
-  requests: limitSchema({
-    default: 100_000,
-    unit: 'requests',
-    description:
-      'Concurrent HTTP requests, with blocked playlist requests and event streams. Further ones get 503 `server.busy`, except `/health/*` and `/metrics`.',
-  }),
+  requests: limitSchema(
+    'Concurrent HTTP requests, with blocked playlist requests and event streams. Further ones get 503 `server.busy`, except `/health/*` and `/metrics`.',
+    { default: 100_000, unit: 'requests' },
+  ),
 });
 
 const node = section({
@@ -60,12 +58,10 @@ const node = section({
     }),
   ),
   secret: secret('Shared secret of the nodes, the same on all of them. Required with several nodes.'),
-  timeout: durationSchema({
-    default: '10s',
-    atLeast: '1s',
-    description:
-      'A node without a heartbeat for this long is dead: it stops, and its broadcasts continue on other nodes. Heartbeats are sent three times in this time. At least 1s.',
-  }),
+  timeout: durationSchema(
+    'A node without a heartbeat for this long is dead: it stops, and its broadcasts continue on other nodes. Heartbeats are sent three times in this time. At least 1s.',
+    { default: '10s', atLeast: '1s' },
+  ),
 });
 
 /** Everything a deployment can set, with its default. The reference in docs/ is made from this. */
@@ -135,10 +131,9 @@ export const configSchema = Type.Object(
         description:
           'Private address blocks that webhooks, imports and exports may call. Set it to `[]` when strangers have accounts.',
       }),
-      requests: limitSchema({
+      requests: limitSchema('Concurrent outbound requests. Further ones fail and are tried again later.', {
         default: 1000,
         unit: 'requests',
-        description: 'Concurrent outbound requests. Further ones fail and are tried again later.',
       }),
     }),
     ffmpeg,
@@ -146,11 +141,10 @@ export const configSchema = Type.Object(
     conversion,
     stills,
     actors: section({
-      hot: limitSchema({
-        default: 10_000,
-        unit: 'actors',
-        description: 'Actors kept in memory, about 10 KB each. Others are loaded from the store when needed.',
-      }),
+      hot: limitSchema(
+        'Actors kept in memory, about 10 KB each. Others are loaded from the store when needed.',
+        { default: 10_000, unit: 'actors' },
+      ),
     }),
     log: section({
       level: Type.Union(

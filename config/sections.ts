@@ -9,4 +9,4 @@ export const port = (options: { default?: number; description: string }) =>
 
 /** A number of MiB of which the machine decides the default. */
 export const mebibytes = (minimum: number, description: string) =>
-  Type.Optional(limitSchema({ minimum, unit: 'MiB', description }));
+  Type.Optional(limitSchema(description, { minimum, unit: 'MiB' }));

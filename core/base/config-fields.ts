@@ -1,23 +1,11 @@
 import { type TInteger, type TString, Type } from '@sinclair/typebox';
 
-/**
- * Schema of a bound in the config: a whole number of `unit`, at least 1 unless `minimum` says otherwise. Without `default` the code
- * chooses. `beyond`: what happens beyond it, the end of the description.
- */
-export function limitSchema(options: {
-  default?: number;
-  description: string;
-  unit: string;
-  beyond?: string;
-  minimum?: number;
-  maximum?: number;
-}): TInteger {
-  const { beyond, description, ...rest } = options;
-  return Type.Integer({ minimum: 1, ...rest, description: withBeyond(description, beyond) });
-}
-
-function withBeyond(description: string, beyond: string | undefined): string {
-  return beyond === undefined ? description : `${description} ${beyond}`;
+/** Schema of a limit in the config: a whole number of `unit`, at least 1 unless `minimum` says otherwise. Without `default` the code chooses. */
+export function limitSchema(
+  description: string,
+  options: { default?: number; unit: string; minimum?: number; maximum?: number },
+): TInteger {
+  return Type.Integer({ minimum: 1, ...options, description });
 }
 
 const durationUnits: Readonly<Record<string, number>> = {
@@ -30,21 +18,15 @@ const durationUnits: Readonly<Record<string, number>> = {
 
 /**
  * Schema of a duration in config: `"500ms"`, `"30s"`, `"6m"`, `"24h"`, `"7d"`. `atLeast` and `atMost` are durations too.
- * `beyond`: what happens after so long, the end of the description. Without `default` the code chooses.
+ * Without `default` the code chooses.
  */
-export function durationSchema(options: {
-  default?: string;
-  description: string;
-  beyond?: string;
-  atLeast?: string;
-  atMost?: string;
-}): TString {
-  const { beyond, description, ...rest } = options;
+export function durationSchema(
+  description: string,
+  options: { default?: string; atLeast?: string; atMost?: string } = {},
+): TString {
   return Type.String({
-    pattern: '^\\d{1,9}(ms|s|m|h|d)$',
-    expected: 'a duration such as "30s"',
-    ...rest,
-    description: withBeyond(description, beyond),
+    ...{ pattern: '^\\d{1,9}(ms|s|m|h|d)$', expected: 'a duration such as "30s"' },
+    ...{ ...options, description },
   });
 }
 
@@ -67,14 +49,11 @@ const sizeUnits: Readonly<Record<string, number>> = {
   TiB: 2 ** 40,
 };
 
-/** Schema of a size in config: `"500MB"`, `"10GB"` (powers of ten), `"512MiB"` (of two). The options are as for durations. */
-export function sizeSchema(options: { default?: string; description: string; beyond?: string }): TString {
-  const { beyond, description, ...rest } = options;
+/** Schema of a size in config: `"500MB"`, `"10GB"` (powers of ten), `"512MiB"` (of two). */
+export function sizeSchema(description: string, options: { default?: string } = {}): TString {
   return Type.String({
-    pattern: '^[1-9]\\d{0,5}([KMGT]i?)?B$',
-    expected: 'a size such as "10GB"',
-    ...rest,
-    description: withBeyond(description, beyond),
+    ...{ pattern: '^[1-9]\\d{0,5}([KMGT]i?)?B$', expected: 'a size such as "10GB"' },
+    ...{ ...options, description },
   });
 }
 

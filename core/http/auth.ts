@@ -20,7 +20,7 @@ export interface Authenticator {
   /** Undefined for a key that is unknown or revoked; asked for every request. */
   principal(key: string): Promise<Principal | undefined>;
   /** Whether a key still exists, by its id: for what was signed with its leave. The bootstrap key (undefined) always does. */
-  exists(keyId: string | undefined): boolean | Promise<boolean>;
+  exists(keyId: string | undefined): Promise<boolean>;
   /**
    * Calls back once when the key is revoked, also when that has happened already: for answers that go on for
    * long. Returns the unsubscribe.

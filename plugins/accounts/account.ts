@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { uuid } from '../../core/base/ids.ts';
 import { nameSchema } from '../../core/base/name.ts';
-import { authenticate, authenticator, notAllowed } from '../../core/http/auth.ts';
+import { notAllowed } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { idempotent } from '../../core/http/idempotency.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { idSchema, json, momentSchema } from '../../core/http/operation.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { ResourceCommit } from '../../core/ports/store.ts';
@@ -28,22 +28,15 @@ export async function adminAccount(kit: Kit): Promise<string> {
 }
 
 export function accountRoutes(kit: Kit): AnyElysia {
-  const keys = kit.use(authenticator);
-  const once = idempotent(kit);
+  const { once } = keyedRoutes(kit);
   const creation = bodyReader({ name: nameSchema('Acme Films') }, { readOnly: ['id', 'createdAt'] });
   return new Elysia().post(
     '/api/account',
-    async ({ request }) => {
-      const principal = await authenticate(request, keys);
+    once(async ({ request, principal, id }) => {
       if (!principal.isAdmin) throw notAllowed('only keys of the admin account can create accounts');
-      return once(request, {
-        principal,
-        async run({ id }) {
-          const { name } = await creation.read(request);
-          return Response.json(await createAccount(kit, { id, name }), { status: 201 });
-        },
-      });
-    },
+      const { name } = await creation.read(request);
+      return Response.json(await createAccount(kit, { id, name }), { status: 201 });
+    }),
     says('Creates an account; only for keys of the admin account. 201 with the account.', {
       name: 'createAccount',
       body: creation,

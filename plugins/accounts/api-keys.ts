@@ -4,13 +4,12 @@ import type { Authenticator, Principal } from '../../core/http/auth.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
-import { keyMemory } from './key-memory.ts';
 import { documentOf } from './token-document.ts';
 
 /** For the routes of this plugin. */
 export interface ApiKeys extends Authenticator {
-  /** Reads this key from the store next time. */
-  forget(keyId: string): void;
+  /** A key is being deleted: all are read from the store next time. */
+  forget(): void;
   /** Calls the listeners for the deletion of this key, on all nodes. */
   revoked(keyId: string): void;
 }
@@ -35,13 +34,20 @@ export function storedKeys(
   };
   const listeners = new Map<string, Set<() => void>>();
   const { isAlone } = kit.deployment;
-  const memory = isAlone ? keyMemory() : undefined;
+  /** Recently used keys by their hash, on a single node: a request reads no row to find its account. */
+  let known = new Map<string, Principal>();
 
-  const find = async (hash: Buffer): Promise<Principal | undefined> => {
-    const row = await kit.resources.find('api-token', 'hash', hash.toString('hex'), { isPlain: true });
+  const find = async (hash: string): Promise<Principal | undefined> => {
+    const before = known;
+    const row = await kit.resources.find('api-token', 'hash', hash, { isPlain: true });
     if (!row) return undefined;
     const { account, id, name, access } = documentOf(row);
-    return { accountId: account, isAdmin: account === admin.accountId, keyId: id, keyName: name, access };
+    const principal = {
+      ...{ accountId: account, isAdmin: account === admin.accountId, keyId: id, keyName: name, access },
+    };
+    // Not into the map of now: this key may have been deleted since it was read.
+    if (isAlone && before.size < maxKnown) before.set(hash, principal);
+    return principal;
   };
 
   const revoked = (keyId: string) => {
@@ -76,14 +82,13 @@ export function storedKeys(
   return {
     async principal(key) {
       const hash = createHash('sha256').update(key).digest();
-      const known = memory?.get(hash);
-      if (known) return known;
       if (timingSafeEqual(hash, options.bootstrap.hash)) return admin;
-      return memory ? memory.learn(hash, () => find(hash)) : find(hash);
+      const text = hash.toString('hex');
+      return known.get(text) ?? find(text);
     },
-    exists(keyId) {
-      if (keyId === undefined || memory?.knows(keyId)) return true;
-      return kit.resources.get('api-token', keyId, { isPlain: true }).then((row) => row !== undefined);
+    async exists(keyId) {
+      if (keyId === undefined) return true;
+      return (await kit.resources.get('api-token', keyId, { isPlain: true })) !== undefined;
     },
     onRevoked({ keyId }, listener) {
       if (keyId === undefined) return () => {};
@@ -96,7 +101,9 @@ export function storedKeys(
         if (called.size === 0 && listeners.get(keyId) === called) listeners.delete(keyId);
       };
     },
-    forget: (keyId) => memory?.forget(keyId),
+    forget() {
+      known = new Map();
+    },
     revoked(keyId) {
       revoked(keyId);
       if (isAlone) return;
@@ -111,6 +118,8 @@ export function storedKeys(
   };
 }
 
+/** Keys in memory; further ones are read from the store each time. */
+const maxKnown = 10_000;
 /** How often a node checks whether the key of an open event stream was deleted on another node, ms; announcements may get lost. */
 const lookAgainInterval = 5000;
 /** Announces ids of deleted keys to all nodes. */

@@ -3,15 +3,16 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { idOrNone } from '../../core/base/secrets.ts';
 import { type Access, excessOf } from '../../core/http/access.ts';
-import { authenticate, notAllowed, type Principal } from '../../core/http/auth.ts';
+import { notAllowed, type Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { idempotent, shownOnce } from '../../core/http/idempotency.ts';
+import { shownOnce } from '../../core/http/idempotency.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import { quota } from '../../core/http/quota.ts';
+import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
-import type { StoredResource } from '../../core/ports/store.ts';
 import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
 import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
@@ -20,7 +21,7 @@ import { checkOrigins, newTokenSchema, tokenFields, tokenSchema } from './token-
 /** `/api/api-token`: the API keys of an account. */
 export function tokenRoutes(kit: AccountsKit): AnyElysia {
   const keys = kit.use(apiKeys);
-  const once = idempotent(kit);
+  const { keyed, once } = keyedRoutes(kit);
   const { maxKeys } = kit.config;
   const places = quota({
     clock: kit.clock,
@@ -41,32 +42,27 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
   return new Elysia()
     .post(
       '/api/api-token',
-      async ({ request }) => {
-        const maker = await authenticate(request, keys);
-        return once(request, {
-          principal: maker,
-          isSecret: true,
-          async run({ id, isRepeat }) {
-            const body = await creation.read(request);
-            checkOrigins(body.access);
-            const document: TokenDocument = {
-              id,
-              account: await accountFor(maker, { accountId: body.accountId, kit }),
-              name: body.name ?? 'API key',
-              access: accessFor(maker, body.access),
-              createdAt: kit.clock.now(),
-            };
-            if (isRepeat && (await kit.resources.get('api-token', id, { isPlain: true })))
-              throw shownOnce(id);
-            await places.admit(document.account);
-            const key = `mr_${randomBytes(32).toString('base64url')}`;
-            const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
-            // An earlier attempt has created it; its secret was in that answer.
-            if (written === 'conflict') throw shownOnce(id);
-            return Response.json({ ...presentToken(document), key }, { status: 201 });
-          },
-        });
-      },
+      once(
+        async ({ request, principal: maker, id, isRepeat }) => {
+          const body = await creation.read(request);
+          checkOrigins(body.access);
+          const document: TokenDocument = {
+            id,
+            account: await accountFor(maker, { accountId: body.accountId, kit }),
+            name: body.name ?? 'API key',
+            access: accessFor(maker, body.access),
+            createdAt: kit.clock.now(),
+          };
+          if (isRepeat && (await kit.resources.get('api-token', id, { isPlain: true }))) throw shownOnce(id);
+          await places.admit(document.account);
+          const key = `mr_${randomBytes(32).toString('base64url')}`;
+          const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
+          // An earlier attempt has created it; its secret was in that answer.
+          if (written === 'conflict') throw shownOnce(id);
+          return Response.json({ ...presentToken(document), key }, { status: 201 });
+        },
+        { isSecret: true },
+      ),
       says('Creates an API key. 201 with the secret `key`, which is never shown again.', {
         name: 'createApiToken',
         body: creation,
@@ -76,10 +72,9 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
     )
     .get(
       '/api/api-token',
-      async ({ request }) => {
-        const { accountId } = await authenticate(request, keys);
-        return list(request, { account: accountId, present: (row) => presentToken(documentOf(row)) });
-      },
+      keyed(({ request, principal: { accountId: account } }) =>
+        list(request, { account, present: (row) => presentToken(documentOf(row)) }),
+      ),
       says('Lists API keys without their secrets; parameters as for streams.', {
         name: 'listApiTokens',
         query: listParameters(fields),
@@ -89,10 +84,9 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
     )
     .get(
       '/api/api-token/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        return Response.json(presentToken(documentOf(await owned(principal, { id: params.id, kit }))));
-      },
+      keyed(async ({ params, principal }) =>
+        Response.json(presentToken(await tokensOf(principal, kit).get(params.id))),
+      ),
       says('One API key, without its secret.', {
         name: 'getApiToken',
         answers: { 200: json(tokenSchema, 'The API key.') },
@@ -101,20 +95,13 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
     )
     .delete(
       '/api/api-token/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        const { id, account, createdAt, name, revision } = await owned(principal, { id: params.id, kit });
-        const row = { kind: 'api-token', id, account, createdAt, name, body: null, indexes: {}, revision };
-        // Keys do not change: after a conflict another request has deleted it.
-        const written = await kit.resources.write({ rows: [row], events: [] }).finally(() => {
-          // Also when the outcome of the write is unknown.
-          keys.forget(id);
-        });
-        if (written === 'conflict') throw notFound(id);
-        places.gone(account);
-        keys.revoked(id);
+      keyed(async ({ params, principal }) => {
+        // Also forgotten when the outcome of the write is unknown.
+        await tokensOf(principal, kit).remove(params.id).finally(keys.forget);
+        places.gone(principal.accountId);
+        keys.revoked(params.id);
         return new Response(null, { status: 204 });
-      },
+      }),
       says('Deletes an API key: it stops working at once, and event streams opened with it end. 204.', {
         name: 'deleteApiToken',
         answers: { 204: nothing },
@@ -123,11 +110,12 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
     );
 }
 
-async function owned(principal: Principal, options: { id: string; kit: Kit }): Promise<StoredResource> {
-  const row = await options.kit.resources.get('api-token', options.id, { isPlain: true });
-  if (!row || row.account !== principal.accountId) throw notFound(options.id);
-  return row;
+function tokensOf({ accountId: account }: Principal, { resources }: Kit) {
+  return plainResources(plainToken, { account, resources });
 }
+
+/** Keys do not change: one that another request changes is being deleted by it. */
+const plainToken: PlainResource<TokenDocument> = { kind: 'api-token', notFound, busy: notFound };
 
 async function accountFor(
   maker: Principal,

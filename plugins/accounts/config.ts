@@ -3,11 +3,9 @@ import { limitSchema } from '../../core/base/config-fields.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
-  maxKeys: limitSchema({
+  maxKeys: limitSchema('API keys of one account. One more gets 403 `api_token.too_many`.', {
     default: 10_000,
     unit: 'API keys',
-    description: 'API keys of one account.',
-    beyond: 'One more gets 403 `api_token.too_many`.',
   }),
 });
 

@@ -7,53 +7,41 @@ const kept = (what: string) =>
   Type.Object(
     {
       age: Type.Optional(
-        durationSchema({
-          atLeast: '1h',
-          description: `How long ${what} are kept, counted from the arrival or the failure of the file. At least 1h. Default: for ever.`,
-          beyond: 'Older ones are deleted, as by DELETE.',
-        }),
+        durationSchema(
+          `How long ${what} are kept, counted from the arrival or the failure of the file. At least 1h. Default: for ever. Older ones are deleted, as by DELETE.`,
+          { atLeast: '1h' },
+        ),
       ),
       bytes: Type.Optional(
-        sizeSchema({
-          description: `Disk space of all ${what} of one account. Default: no limit.`,
-          beyond: 'Beyond it the oldest are deleted, as by DELETE, until the others fit.',
-        }),
+        sizeSchema(
+          `Disk space of all ${what} of one account. Default: no limit. Beyond it the oldest are deleted, as by DELETE, until the others fit.`,
+        ),
       ),
     },
     { default: {}, additionalProperties: false },
   );
 
 export const config = Type.Object({
-  unfinishedFor: durationSchema({
-    default: '7d',
-    atLeast: '1d',
-    description:
-      'How long an upload of an asset may be unfinished. At least 1d. An upload that still receives data is never too old.',
-    beyond: 'Older ones are aborted, and their data is deleted.',
-  }),
-  maxUploadSize: sizeSchema({
-    default: '10GB',
-    description: 'The largest file that may be uploaded.',
-    beyond: 'A larger file gets 413 `intake.too_large`; if its length is known, before it is read.',
-  }),
-  maxImportSize: sizeSchema({
-    default: '10GB',
-    description: 'The largest file that may be imported.',
-    beyond: 'The import of a larger file fails; if its length is known, before it is fetched.',
-  }),
-  importTime: durationSchema({
-    default: '6h',
-    atLeast: '1m',
-    description: 'Time for one attempt at fetching the file of an import. At least 1m.',
-    beyond: 'Then the import fails.',
-  }),
-  leastRate: sizeSchema({
-    default: '1KiB',
-    description:
-      'Lowest speed of an upload per second, for a PUT or one tus request: the average over a minute of waiting for data.',
-    beyond:
-      'A slower upload gets 408 `intake.slow`, and its slot is free. Received bytes of a tus upload are kept.',
-  }),
+  unfinishedFor: durationSchema(
+    'How long an upload of an asset may be unfinished. At least 1d. An upload that still receives data is never too old. Older ones are aborted, and their data is deleted.',
+    { default: '7d', atLeast: '1d' },
+  ),
+  maxUploadSize: sizeSchema(
+    'The largest file that may be uploaded. A larger file gets 413 `intake.too_large`; if its length is known, before it is read.',
+    { default: '10GB' },
+  ),
+  maxImportSize: sizeSchema(
+    'The largest file that may be imported. The import of a larger file fails; if its length is known, before it is fetched.',
+    { default: '10GB' },
+  ),
+  importTime: durationSchema(
+    'Time for one attempt at fetching the file of an import. At least 1m. Then the import fails.',
+    { default: '6h', atLeast: '1m' },
+  ),
+  leastRate: sizeSchema(
+    'Lowest speed of an upload per second, for a PUT or one tus request: the average over a minute of waiting for data. A slower upload gets 408 `intake.slow`, and its slot is free. Received bytes of a tus upload are kept.',
+    { default: '1KiB' },
+  ),
   uploads: Type.Integer({
     default: 100,
     minimum: 1,

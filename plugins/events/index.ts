@@ -17,18 +17,14 @@ export default definePlugin({
   summary: 'the event stream',
   needs: [authenticator],
   config: Type.Object({
-    maxStreams: limitSchema({
+    maxStreams: limitSchema('Open event streams on this node. Further ones get 503 `events.too_many`.', {
       default: 1000,
       unit: 'event streams',
-      description: 'Open event streams on this node.',
-      beyond: 'Further ones get 503 `events.too_many`.',
     }),
-    maxStreamsOfAccount: limitSchema({
-      default: 100,
-      unit: 'event streams',
-      description: 'Open event streams of one account on this node.',
-      beyond: 'Further ones of that account get 503 `events.too_many`.',
-    }),
+    maxStreamsOfAccount: limitSchema(
+      'Open event streams of one account on this node. Further ones of that account get 503 `events.too_many`.',
+      { default: 100, unit: 'event streams' },
+    ),
   }),
   faults: {
     'events.gone': {

@@ -3,13 +3,10 @@ import { limitSchema } from '../../core/base/config-fields.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
-  maxBitrate: limitSchema({
-    default: 20_000_000,
-    minimum: 100_000,
-    unit: 'bit/s',
-    description: 'Highest bitrate of a broadcast without an issue, bit/s.',
-    beyond: 'Beyond it an issue says that players will stall.',
-  }),
+  maxBitrate: limitSchema(
+    'Highest bitrate of a broadcast without an issue, bit/s. Beyond it an issue says that players will stall.',
+    { default: 20_000_000, minimum: 100_000, unit: 'bit/s' },
+  ),
 });
 
 /** What this plugin is given. */

@@ -67,29 +67,19 @@ export type PlacesKit = Pick<Kit, 'deployment' | 'use'> & {
   readonly config: { readonly regions: readonly RegionConfig[] };
 };
 
-/** A region of the config. */
-interface Region {
-  readonly ingest: string;
-  readonly playback: string;
-  readonly base: string;
-  readonly blocks: readonly Cidr[];
-  readonly location?: Location;
-}
+type Region = Omit<RegionConfig, 'cidrs'> & { readonly blocks: readonly Cidr[] };
 
 /** The regions of the config. Throws a Fault `config.invalid`. */
 function regionsOf(configured: readonly RegionConfig[]): Region[] {
   const problems: string[] = [];
-  const regions = configured.map(({ ingest, playback, base, location, cidrs = [] }, index) => {
-    const blocks = cidrs.flatMap((text, place) => {
-      const block = cidr(text);
-      if (!block) {
-        problems.push(
-          `plugins.ingest.regions.${index}.cidrs.${place}: expected a block such as 192.0.2.0/24 or 2001:db8::/32`,
-        );
-      }
-      return block ?? [];
-    });
-    return { ingest, playback, base, blocks, ...(location && { location }) };
+  const regions = configured.map(({ cidrs = [], ...region }, index) => {
+    const read = cidrs.map(cidr);
+    for (const [place, block] of read.entries()) {
+      if (block) continue;
+      const key = `plugins.ingest.regions.${index}.cidrs.${place}`;
+      problems.push(`${key}: expected a block such as 192.0.2.0/24 or 2001:db8::/32`);
+    }
+    return { ...region, blocks: read.filter((block) => block !== undefined) };
   });
   if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
   return regions;

@@ -3,11 +3,9 @@ import { limitSchema } from '../../core/base/config-fields.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
-  maxTargets: limitSchema({
+  maxTargets: limitSchema('Multistream targets of one account. One more gets 403 `target.too_many`.', {
     default: 100_000,
     unit: 'targets',
-    description: 'Multistream targets of one account.',
-    beyond: 'One more gets 403 `target.too_many`.',
   }),
 });
 

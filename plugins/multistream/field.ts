@@ -73,7 +73,7 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
   },
   async prepare({ targets = [] }, { principal, kit }) {
     const own = targetsOf(principal, kit);
-    const isLeft = await Promise.all(targets.map(async ({ id }) => id === undefined || (await own.has(id))));
+    const isLeft = await Promise.all(targets.map(async ({ id }) => id === undefined || (await own.find(id))));
     const left = targets.filter((_, index) => isLeft[index]);
     const made = await own.create(left.flatMap(({ spec }) => spec ?? []));
     return { targets: left.map(({ spec, id = made.shift()?.id, ...rest }) => ({ id, ...rest })) };
@@ -105,7 +105,7 @@ async function problemsOf(
       wrong(`this stream has no profile "${profile}"; it has ${[...profiles].join(', ')}`);
     }
     if (id === undefined) continue;
-    if (!known.has(id) && !(await own.has(id))) wrong(`there is no multistream target ${id}`);
+    if (!known.has(id) && !(await own.find(id))) wrong(`there is no multistream target ${id}`);
     const pair = JSON.stringify([id, profile]);
     if (seen.has(pair)) wrong(`the target ${id} with the profile "${profile}" is listed twice`);
     seen.add(pair);

@@ -2,10 +2,9 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { nameSchema } from '../../core/base/name.ts';
-import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { idempotent } from '../../core/http/idempotency.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import type { MultistreamKit } from './config.ts';
@@ -13,8 +12,7 @@ import { kind, type Target, targetSchema, targetsOf, urlProblem, urlSchema } fro
 
 /** `/api/multistream/target`: create, read, change, delete. */
 export function routes(kit: MultistreamKit): AnyElysia {
-  const keys = kit.use(authenticator);
-  const once = idempotent(kit);
+  const { keyed, once } = keyedRoutes(kit);
   const readOnly = ['id', 'createdAt'];
   const changes = {
     name: Type.Optional(nameSchema('My channel')),
@@ -23,7 +21,6 @@ export function routes(kit: MultistreamKit): AnyElysia {
   };
   const creation = bodyReader({ ...changes, url: urlSchema }, { readOnly });
   const change = bodyReader(changes, { readOnly });
-  const targets = async (request: Request) => targetsOf(await authenticate(request, keys), kit);
 
   const fields = {
     id: { type: 'string' },
@@ -36,20 +33,14 @@ export function routes(kit: MultistreamKit): AnyElysia {
   return new Elysia()
     .post(
       '/api/multistream/target',
-      async ({ request }) => {
-        const principal = await authenticate(request, keys);
+      once(async ({ request, principal, id, isRepeat }) => {
         const own = targetsOf(principal, kit);
-        return once(request, {
-          principal,
-          async run({ id, isRepeat }) {
-            const body = await creation.read(request);
-            checkUrl(body.url);
-            const isMade = isRepeat && (await own.has(id));
-            const target = isMade ? await own.get(id) : (await own.create([{ ...body, id }]))[0];
-            return Response.json(present(target), { status: 201 });
-          },
-        });
-      },
+        const body = await creation.read(request);
+        checkUrl(body.url);
+        const made = isRepeat ? await own.find(id) : undefined;
+        const target = made ?? (await own.create([{ ...body, id }]))[0];
+        return Response.json(present(target), { status: 201 });
+      }),
       says('Creates a multistream target. 201 with the target; its URL is never shown again.', {
         name: 'createTarget',
         body: creation,
@@ -59,10 +50,9 @@ export function routes(kit: MultistreamKit): AnyElysia {
     )
     .get(
       '/api/multistream/target',
-      async ({ request }) => {
-        const { accountId: account } = await authenticate(request, keys);
-        return list(request, { account, present: (row) => present(JSON.parse(row.body) as Target) });
-      },
+      keyed(({ request, principal: { accountId: account } }) =>
+        list(request, { account, present: (row) => present(JSON.parse(row.body) as Target) }),
+      ),
       says('Lists multistream targets; parameters as for streams.', {
         name: 'listTargets',
         query: listParameters(fields),
@@ -72,10 +62,9 @@ export function routes(kit: MultistreamKit): AnyElysia {
     )
     .get(
       '/api/multistream/target/:id',
-      async ({ request, params }) => {
-        const own = await targets(request);
-        return Response.json(present(await own.get(params.id)));
-      },
+      keyed(async ({ params, principal }) =>
+        Response.json(present(await targetsOf(principal, kit).get(params.id))),
+      ),
       says('One multistream target.', {
         name: 'getTarget',
         answers: { 200: json(targetSchema, 'The target.') },
@@ -84,15 +73,15 @@ export function routes(kit: MultistreamKit): AnyElysia {
     )
     .patch(
       '/api/multistream/target/:id',
-      async ({ request, params }) => {
-        const own = await targets(request);
+      keyed(async ({ request, params, principal }) => {
+        const own = targetsOf(principal, kit);
         // Before the body is read: for a target of another account the answer is 404 whatever the body is.
         await own.get(params.id);
         const body = await change.read(request);
         if (body.url !== undefined) checkUrl(body.url);
         if (Object.keys(body).length > 0) await own.change(params.id, (before) => ({ ...before, ...body }));
         return new Response(null, { status: 204 });
-      },
+      }),
       says('Changes the fields of a multistream target that the body names. 204.', {
         name: 'changeTarget',
         body: change,
@@ -102,11 +91,10 @@ export function routes(kit: MultistreamKit): AnyElysia {
     )
     .delete(
       '/api/multistream/target/:id',
-      async ({ request, params }) => {
-        const own = await targets(request);
-        await own.remove(params.id);
+      keyed(async ({ params, principal }) => {
+        await targetsOf(principal, kit).remove(params.id);
         return new Response(null, { status: 204 });
-      },
+      }),
       says('Deletes a multistream target. 204.', {
         name: 'deleteTarget',
         answers: { 204: nothing },

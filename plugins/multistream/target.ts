@@ -65,16 +65,20 @@ export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit
     async create(
       specs: readonly (Static<typeof specSchema> & { id?: string; disabled?: boolean })[],
     ): Promise<Target[]> {
-      const targets = specs.map(({ id = uuid(), name, url, disabled = false }) => {
-        const createdAt = kit.clock.now();
-        return { id, account, name: name ?? hostOf(url), url, disabled, createdAt };
-      });
+      const createdAt = kit.clock.now();
+      const targets = specs.map(({ id = uuid(), name, url, disabled = false }) => ({
+        ...{
+          id,
+          account,
+          name: name ?? new URL(url).hostname.slice(0, maxNameLength),
+          url,
+          disabled,
+          createdAt,
+        },
+      }));
       if (targets.length > 0) {
         await placesOf(kit).admit(account, targets.length);
-        await kit.resources.write({
-          rows: targets.map((target) => rowOf(target, { revision: 0 })),
-          events: [],
-        });
+        await own.create(targets);
       }
       return targets;
     },
@@ -87,11 +91,14 @@ export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit
 
 const plainTarget: PlainResource<Target> = {
   kind,
-  // Each time another request changed it first.
-  attempts: 5,
-  row: rowOf,
-  notFound,
-  busy,
+  notFound: (id) => {
+    const message = `There is no multistream target ${idOrNone(id)}.`;
+    return new Fault('target.not_found', { status: 404, message });
+  },
+  busy: (id) => {
+    const message = `The multistream target ${id} is changed by other requests at the same time; nothing was changed. Try again.`;
+    return new Fault('target.busy', { status: 409, message });
+  },
 };
 
 const places = new WeakMap<MultistreamKit, Quota>();
@@ -99,7 +106,7 @@ const places = new WeakMap<MultistreamKit, Quota>();
 /** Targets are created by their route and with streams: both count. */
 function placesOf(kit: MultistreamKit): Quota {
   const { maxTargets: most } = kit.config;
-  const own =
+  const quotas =
     places.get(kit) ??
     quota({
       clock: kit.clock,
@@ -107,8 +114,8 @@ function placesOf(kit: MultistreamKit): Quota {
       count: (account) => kit.resources.count(kind, { account }),
       full: () => tooMany(most),
     });
-  places.set(kit, own);
-  return own;
+  places.set(kit, quotas);
+  return quotas;
 }
 
 /**
@@ -120,34 +127,9 @@ export function urlProblem(url: string): string | undefined {
   return read.ok ? undefined : read.message;
 }
 
-/** The name of a target that was given none. */
-function hostOf(url: string): string {
-  return new URL(url).hostname.slice(0, maxNameLength);
-}
-
-function rowOf(target: Target, { revision, isGone }: { revision: number; isGone?: boolean }) {
-  const { id, account, createdAt, name } = target;
-  const body = isGone ? null : JSON.stringify(target);
-  return { kind, id, account, createdAt, name, body, indexes: {}, revision };
-}
-
 function tooMany(most: number): Fault {
   return new Fault('target.too_many', {
     status: 403,
     message: `This account may have at most ${most} multistream targets. Delete some first.`,
-  });
-}
-
-function notFound(id: string): Fault {
-  return new Fault('target.not_found', {
-    status: 404,
-    message: `There is no multistream target ${idOrNone(id)}.`,
-  });
-}
-
-function busy(id: string): Fault {
-  return new Fault('target.busy', {
-    status: 409,
-    message: `The multistream target ${id} is changed by other requests at the same time; nothing was changed. Try again.`,
   });
 }

@@ -4,43 +4,32 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
   hold: Type.Optional(
-    durationSchema({
-      description:
-        'How long a broadcast stays on the air after its connection broke. At most reconnectWindow. Default: 30s, or reconnectWindow when that is shorter.',
-      beyond: 'Then the broadcast ends: `stream.idle`, playlist 404.',
-    }),
+    durationSchema(
+      'How long a broadcast stays on the air after its connection broke. At most reconnectWindow. Default: 30s, or reconnectWindow when that is shorter. Then the broadcast ends: `stream.idle`, playlist 404.',
+    ),
   ),
-  reconnectWindow: durationSchema({
-    default: '6m',
-    description: 'How long after its last media a session continues with the same key.',
-    beyond: 'After that, the next broadcast is a new session.',
-  }),
+  reconnectWindow: durationSchema(
+    'How long after its last media a session continues with the same key. After that, the next broadcast is a new session.',
+    { default: '6m' },
+  ),
   busyKey: Type.Union([Type.Literal('takeover'), Type.Literal('refuse')], {
     default: 'takeover',
     expected: '"takeover" or "refuse"',
     description:
       'What happens to a second broadcast with a key in use: `takeover` ends the first, `refuse` refuses the second.',
   }),
-  maxStreams: limitSchema({
+  maxStreams: limitSchema('Streams of one account, without sessions. One more gets 403 `stream.too_many`.', {
     default: 1_000_000,
     unit: 'streams',
-    description: 'Streams of one account, without sessions.',
-    beyond: 'One more gets 403 `stream.too_many`.',
   }),
-  relayMemory: limitSchema({
-    default: 256,
-    minimum: 64,
-    unit: 'MiB',
-    description: 'Memory for media of other nodes that this node serves.',
-    beyond: 'Beyond it the least recently used media is dropped, and fetched again when needed.',
-  }),
-  maxWaitingViewers: limitSchema({
-    default: 2000,
-    minimum: 0,
-    unit: 'requests',
-    description: 'Playlist requests that may wait for a broadcast to come back.',
-    beyond: 'Further ones get 404 `playback.not_live` at once.',
-  }),
+  relayMemory: limitSchema(
+    'Memory for media of other nodes that this node serves. Beyond it the least recently used media is dropped, and fetched again when needed.',
+    { default: 256, minimum: 64, unit: 'MiB' },
+  ),
+  maxWaitingViewers: limitSchema(
+    'Playlist requests that may wait for a broadcast to come back. Further ones get 404 `playback.not_live` at once.',
+    { default: 2000, minimum: 0, unit: 'requests' },
+  ),
 });
 
 /** What this plugin is given. */

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { authenticate, authenticator } from '../../core/http/auth.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { flagSchema, json } from '../../core/http/operation.ts';
 import { type FilterField, filterBy, flagOf, invalidQuery } from '../../core/http/query.ts';
@@ -17,7 +17,7 @@ import { streamSchema } from './schema.ts';
 /** Lists of streams and sessions, and single sessions. */
 export function listRoutes(kit: StreamsKit): AnyElysia {
   const extended = kit.resources.fields(stream);
-  const keys = kit.use(authenticator);
+  const { keyed } = keyedRoutes(kit);
   const fields = { ...filterFields, ...extended.filterable('fields') };
   const list = resourceList({
     kind: 'stream',
@@ -35,10 +35,9 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
   return new Elysia()
     .get(
       '/api/stream',
-      async ({ request }) => {
-        const { accountId: account } = await authenticate(request, keys);
-        return list(request, { account, where: wanted(new URL(request.url).searchParams), present });
-      },
+      keyed(({ request, principal: { accountId: account } }) =>
+        list(request, { account, where: wanted(new URL(request.url).searchParams), present }),
+      ),
       says('Lists streams and sessions, newest first.', {
         name: 'listStreams',
         query: {
@@ -53,15 +52,14 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/stream/:id/sessions',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ request, params, principal }) => {
         const { id, account } = await owned(principal, { id: params.id, kit });
         const record = flagOf(new URL(request.url).searchParams, 'record');
         if (record !== undefined && !Object.hasOwn(fields, 'record'))
           throw invalidQuery('record: unknown field');
         const filters = record === undefined ? [] : [filterBy('record', { value: record, fields })];
         return list(request, { account, where: { parentId: id }, filters, present });
-      },
+      }),
       says('Lists the sessions of a stream, newest first.', {
         name: 'listStreamSessions',
         query: {
@@ -76,10 +74,9 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/session',
-      async ({ request }) => {
-        const { accountId: account } = await authenticate(request, keys);
-        return list(request, { account, where: { role: 'session' }, present });
-      },
+      keyed(({ request, principal: { accountId: account } }) =>
+        list(request, { account, where: { role: 'session' }, present }),
+      ),
       says('Lists the sessions of all streams, newest first.', {
         name: 'listSessions',
         query,
@@ -89,13 +86,12 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/session/:id',
-      async ({ request, params: { id } }) => {
-        const { accountId } = await authenticate(request, keys);
+      keyed(async ({ request, params: { id }, principal: { accountId } }) => {
         const row = await kit.resources.get(stream.kind, id, { isBeside: true });
         const document = row?.account === accountId ? documentOf(row) : undefined;
         if (!document || document.parentId === null) throw sessionNotFound(id);
         return Response.json(await shownNow(document, kit.caller(request)));
-      },
+      }),
       says('One session.', {
         name: 'getSession',
         answers: { 200: json(shown, 'The session.') },

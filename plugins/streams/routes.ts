@@ -2,10 +2,10 @@ import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { hasCode, unlessRefused } from '../../core/base/fault.ts';
 import { newPlaybackId, newStreamKey } from '../../core/base/ids.ts';
-import { authenticate, authenticator, type Principal } from '../../core/http/auth.ts';
+import type { Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { idempotent } from '../../core/http/idempotency.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import { quota } from '../../core/http/quota.ts';
 import { services } from '../../core/plugin/services.ts';
@@ -25,7 +25,7 @@ import { changeable, readOnly, streamName, streamSchema, toleratedFields } from 
 
 export function routes(kit: StreamsKit): AnyElysia {
   const fields = kit.resources.fields(stream);
-  const keys = kit.use(authenticator);
+  const { keyed, once } = keyedRoutes(kit);
   const changes = changeable(kit, fields);
   const derived = kit.resources.derived(stream);
   const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)], optional: toleratedFields };
@@ -33,7 +33,6 @@ export function routes(kit: StreamsKit): AnyElysia {
   const change = bodyReader(changes, ignored);
   const present = presenter(kit);
   const shown = streamSchema(fields, derived);
-  const once = idempotent(kit);
   const places = quota({
     clock: kit.clock,
     most: kit.config.maxStreams,
@@ -62,21 +61,15 @@ export function routes(kit: StreamsKit): AnyElysia {
     .use(listRoutes(kit))
     .post(
       '/api/stream',
-      async ({ request }) => {
-        const principal = await authenticate(request, keys);
-        return once(request, {
-          principal,
-          async run({ id, isRepeat, caller }) {
-            const body = (await creation.read(request)) as StreamBody;
-            // First: preparing its fields may create resources of other plugins.
-            if (!isRepeat || !(await kit.resources.get(stream.kind, id, { isBeside: true }))) {
-              await places.admit(principal.accountId);
-              await create(body, { principal, id }).catch(unlessThere);
-            }
-            return Response.json(await present(await owned(principal, { id, kit }), caller), { status: 201 });
-          },
-        });
-      },
+      once(async ({ request, principal, id, isRepeat, caller }) => {
+        const body = (await creation.read(request)) as StreamBody;
+        // First: preparing its fields may create resources of other plugins.
+        if (!isRepeat || !(await kit.resources.get(stream.kind, id, { isBeside: true }))) {
+          await places.admit(principal.accountId);
+          await create(body, { principal, id }).catch(unlessThere);
+        }
+        return Response.json(await present(await owned(principal, { id, kit }), caller), { status: 201 });
+      }),
       says('Creates a stream. 201 with the stream.', {
         name: 'createStream',
         body: creation,
@@ -86,12 +79,9 @@ export function routes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/stream/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        return Response.json(
-          await present(await owned(principal, { id: params.id, kit }), kit.caller(request)),
-        );
-      },
+      keyed(async ({ request, params: { id }, principal }) =>
+        Response.json(await present(await owned(principal, { id, kit }), kit.caller(request))),
+      ),
       says('One stream or session.', {
         name: 'getStream',
         answers: { 200: json(shown, 'The stream or session.') },
@@ -100,13 +90,12 @@ export function routes(kit: StreamsKit): AnyElysia {
     )
     .patch(
       '/api/stream/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ request, params, principal }) => {
         const document = await parent(principal, { id: params.id, kit });
         const body = (await change.read(request)) as StreamBody;
         await changeStream(document, { body, principal, kit });
         return noContent();
-      },
+      }),
       says('Changes the fields that the body names. 204.', {
         name: 'changeStream',
         body: change,
@@ -116,8 +105,7 @@ export function routes(kit: StreamsKit): AnyElysia {
     )
     .delete(
       '/api/stream/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ params, principal }) => {
         const document = await parent(principal, { id: params.id, kit });
         // The connection reports its last figures after the actor has gone.
         const { token } = document;
@@ -127,7 +115,7 @@ export function routes(kit: StreamsKit): AnyElysia {
         });
         places.gone(principal.accountId);
         return noContent();
-      },
+      }),
       says('Deletes a stream and ends its broadcast. 204.', {
         name: 'deleteStream',
         answers: { 204: nothing },
@@ -136,12 +124,11 @@ export function routes(kit: StreamsKit): AnyElysia {
     )
     .delete(
       '/api/stream/:id/terminate',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ params, principal }) => {
         await parent(principal, { id: params.id, kit });
         await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessRefused);
         return noContent();
-      },
+      }),
       says('Ends the broadcast and the session. 204, also when nothing is being broadcast.', {
         name: 'terminateStream',
         answers: { 204: nothing },
@@ -150,21 +137,15 @@ export function routes(kit: StreamsKit): AnyElysia {
     )
     .post(
       '/api/stream/:id/rotate-key',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        return once(request, {
-          principal,
-          async run(attempt) {
-            const { id } = await parent(principal, { id: params.id, kit });
-            const streamKey = kit.resources.nameBeside(id, newStreamKey);
-            const rotation = { type: 'rotateKey', streamKey } as const;
-            await kit.actors
-              .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt.id}` })
-              .catch(deletedMeanwhile(id));
-            return Response.json(await present(await owned(principal, { id, kit }), attempt.caller));
-          },
-        });
-      },
+      once(async ({ params, principal, caller, id: attempt }) => {
+        const { id } = await parent(principal, { id: params.id, kit });
+        const streamKey = kit.resources.nameBeside(id, newStreamKey);
+        const rotation = { type: 'rotateKey', streamKey } as const;
+        await kit.actors
+          .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt}` })
+          .catch(deletedMeanwhile(id));
+        return Response.json(await present(await owned(principal, { id, kit }), caller));
+      }),
       says('Gives the stream a new key; the old one stops working at once. 200 with the stream.', {
         name: 'rotateStreamKey',
         answers: { 200: json(shown, 'The stream with its new key.') },

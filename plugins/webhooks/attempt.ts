@@ -83,7 +83,7 @@ async function outcomeOf(
   const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null, ...laterEntry(sent, bodyOf) };
   if (sent.end !== 'failed') {
     counts.ended(sent.end === 'well' ? 'delivered' : 'gone');
-    return { outcome: sent.end === 'well' ? 'delivered' : 'over', entry: plain(entry) };
+    return { outcome: sent.end === 'well' ? 'delivered' : 'over', entry };
   }
   const due = nextAttempt(event, { input, kit });
   if (due === null) counts.ended('expired');
@@ -99,7 +99,7 @@ async function outcomeOf(
     });
     kit.use(retries).added(webhookId);
   }
-  return { outcome: 'failed', entry: plain({ ...entry, nextAttemptAt: due }), retryAt: due };
+  return { outcome: 'failed', entry: { ...entry, nextAttemptAt: due }, retryAt: due };
 }
 
 /** The body is stored with the first attempt only. */
@@ -140,21 +140,13 @@ async function eventAt({ account, position }: Attempt, kit: WebhooksKit): Promis
 }
 
 /** The log entry of an event that was given up without an attempt. */
-function unsent(
-  event: LoggedEvent,
-  { webhook, input, kit }: Work & { webhook: Webhook },
-): Readonly<Record<string, unknown>> {
+function unsent(event: LoggedEvent, { webhook, input, kit }: Work & { webhook: Webhook }): LogEntry {
   const { attempt, bodyOf } = input;
-  return plain({
+  return {
     ...{ id: uuid(), webhookId: webhook.id, event: event.type, deliveryId: event.id, attempt },
     ...{ createdAt: kit.clock.now(), duration: 0, success: false, nextAttemptAt: null },
     request: { url: webhook.url, headers: {}, body: null },
     ...(bodyOf !== null && { bodyOf }),
     error: 'The event is too old: no further attempt is made.',
-  });
-}
-
-/** As the machines carry it, unread. */
-function plain(entry: LogEntry): Readonly<Record<string, unknown>> {
-  return entry as unknown as Readonly<Record<string, unknown>>;
+  };
 }

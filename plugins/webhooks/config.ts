@@ -4,95 +4,64 @@ import { maxPage } from '../../core/http/query.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
-  maxPerAccount: limitSchema({
+  maxPerAccount: limitSchema('Webhooks an account may have. One more gets 409 `webhook.too_many`.', {
     default: 50,
     maximum: maxPage,
     unit: 'webhooks',
-    description: 'Webhooks an account may have.',
-    beyond: 'One more gets 409 `webhook.too_many`.',
   }),
-  timeout: durationSchema({
-    default: '30s',
-    atLeast: '1s',
-    description: 'Time for one attempt, from connecting to the end of the answer.',
-    beyond: 'Then the attempt has failed.',
-  }),
-  retryFor: durationSchema({
-    default: '24h',
-    atLeast: '1m',
-    description: 'How long after its event a delivery is retried. At least 1m; more than 24h counts as 24h.',
-    beyond: 'Then there is no further attempt, and the delivery log says so.',
-  }),
-  firstRetry: durationSchema({
-    default: '5s',
-    atLeast: '100ms',
-    description:
-      'Wait before the second attempt. It doubles with each attempt, plus or minus a random fifth.',
-  }),
-  longestRetry: durationSchema({
-    default: '1h',
-    atLeast: '1s',
-    description: 'Longest wait between attempts.',
-  }),
-  concurrency: limitSchema({
+  timeout: durationSchema(
+    'Time for one attempt, from connecting to the end of the answer. Then the attempt has failed.',
+    { default: '30s', atLeast: '1s' },
+  ),
+  retryFor: durationSchema(
+    'How long after its event a delivery is retried. At least 1m; more than 24h counts as 24h. Then there is no further attempt, and the delivery log says so.',
+    { default: '24h', atLeast: '1m' },
+  ),
+  firstRetry: durationSchema(
+    'Wait before the second attempt. It doubles with each attempt, plus or minus a random fifth.',
+    { default: '5s', atLeast: '100ms' },
+  ),
+  longestRetry: durationSchema('Longest wait between attempts.', { default: '1h', atLeast: '1s' }),
+  concurrency: limitSchema('Concurrent attempts of one process. Further attempts wait.', {
     default: 256,
     unit: 'attempts',
-    description: 'Concurrent attempts of one process.',
-    beyond: 'Further attempts wait.',
   }),
-  perAccount: limitSchema({
-    default: 64,
-    unit: 'attempts',
-    description: 'Concurrent attempts for one account on each worker node.',
-    beyond: 'Further attempts wait; those of others continue.',
-  }),
-  perWebhook: limitSchema({
-    default: 8,
-    unit: 'attempts',
-    description: 'Concurrent attempts for one webhook on each worker node.',
-    beyond: 'Further attempts wait; those of others continue.',
-  }),
-  breakerFailures: limitSchema({
-    default: 5,
-    unit: 'failures',
-    description:
-      'Failures in a row on one worker node before that node stops calling the webhook for a while.',
-    beyond: 'Its events wait; other webhooks are not affected.',
-  }),
-  breakerWait: durationSchema({
-    default: '5s',
-    atLeast: '100ms',
-    description: 'First pause of a failing webhook. It doubles with each failed attempt.',
-    beyond: 'After a pause, one attempt checks whether the webhook works again.',
-  }),
-  longestBreak: durationSchema({
+  perAccount: limitSchema(
+    'Concurrent attempts for one account on each worker node. Further attempts wait; those of others continue.',
+    { default: 64, unit: 'attempts' },
+  ),
+  perWebhook: limitSchema(
+    'Concurrent attempts for one webhook on each worker node. Further attempts wait; those of others continue.',
+    { default: 8, unit: 'attempts' },
+  ),
+  breakerFailures: limitSchema(
+    'Failures in a row on one worker node before that node stops calling the webhook for a while. Its events wait; other webhooks are not affected.',
+    { default: 5, unit: 'failures' },
+  ),
+  breakerWait: durationSchema(
+    'First pause of a failing webhook. It doubles with each failed attempt. After a pause, one attempt checks whether the webhook works again.',
+    { default: '5s', atLeast: '100ms' },
+  ),
+  longestBreak: durationSchema('Longest time between two attempts at a failing webhook.', {
     default: '5m',
     atLeast: '1s',
-    description: 'Longest time between two attempts at a failing webhook.',
   }),
-  maxRetrying: limitSchema({
-    default: 10_000,
-    unit: 'deliveries',
-    description: 'Deliveries of one webhook that may wait for a retry.',
-    beyond: 'Further events of the webhook wait in the event log.',
-  }),
-  logRetention: durationSchema({
-    default: '7d',
-    description: 'How long the delivery log keeps an attempt.',
-    beyond: 'Older entries are deleted within 10 min.',
-  }),
-  logEntries: limitSchema({
-    default: 10_000,
-    unit: 'attempts',
-    description: 'Entries the delivery log keeps for one webhook.',
-    beyond: 'Every 10 min the oldest further entries are deleted.',
-  }),
-  manualPerMinute: limitSchema({
-    default: 30,
-    unit: 'calls',
-    description: 'Calls of test and resend of one account in a minute.',
-    beyond: 'One more gets 429 `webhook.too_many_attempts`.',
-  }),
+  maxRetrying: limitSchema(
+    'Deliveries of one webhook that may wait for a retry. Further events of the webhook wait in the event log.',
+    { default: 10_000, unit: 'deliveries' },
+  ),
+  logRetention: durationSchema(
+    'How long the delivery log keeps an attempt. Older entries are deleted within 10 min.',
+    { default: '7d' },
+  ),
+  logEntries: limitSchema(
+    'Entries the delivery log keeps for one webhook. Every 10 min the oldest further entries are deleted.',
+    { default: 10_000, unit: 'attempts' },
+  ),
+  manualPerMinute: limitSchema(
+    'Calls of test and resend of one account in a minute. One more gets 429 `webhook.too_many_attempts`.',
+    { default: 30, unit: 'calls' },
+  ),
 });
 
 /** What this plugin is given. */

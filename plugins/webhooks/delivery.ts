@@ -22,7 +22,7 @@ export const delivery: ActorType<typeof webhookDeliveryMachine> = {
       state === 'ended'
         ? { ...row, body: null, indexes: {} }
         : { ...row, body, indexes: { webhook: webhookId } },
-      ...(entry ? [logRow(entry as unknown as LogEntry, { account })] : []),
+      ...(entry ? [logRow(entry as LogEntry, { account })] : []),
     ];
   },
   describe: () => {

@@ -1,4 +1,5 @@
 import { hasCode } from '../../core/base/fault.ts';
+import { sideBySide } from '../../core/base/side-by-side.ts';
 import { maxPage } from '../../core/http/query.ts';
 import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import type { WebhooksKit } from './config.ts';
@@ -16,10 +17,10 @@ export async function fanOut(event: LoggedEvent, kit: WebhooksKit): Promise<void
   // Events without an account are for plugins alone.
   if (event.account === '') return;
   const webhooks = await subscribers(event, kit);
-  for (let at = 0; at < webhooks.length; at += sideBySideMost) {
-    const some = webhooks.slice(at, at + sideBySideMost);
-    await Promise.all(some.map(({ id }) => enqueue(event, { webhookId: id, kit })));
-  }
+  for (let at = 0; at < webhooks.length; at += sideBySideMost)
+    await sideBySide(webhooks.slice(at, at + sideBySideMost), ({ id }) =>
+      enqueue(event, { webhookId: id, kit }),
+    );
 }
 
 async function subscribers(event: LoggedEvent, { resources }: WebhooksKit): Promise<StoredResource[]> {

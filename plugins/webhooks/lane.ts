@@ -26,7 +26,7 @@ export const lane: ActorType<typeof webhookLaneMachine> = {
     // The row says which actor the lane is; it is written once.
     if (state === 'ended') rows.push({ ...row, body: null, indexes: {} });
     else if (isNew) rows.push({ ...row, body: JSON.stringify({ actor }), indexes: { webhook: webhookId } });
-    if (entry) rows.push(logRow(entry as unknown as LogEntry, { account }));
+    if (entry) rows.push(logRow(entry as LogEntry, { account }));
     return rows;
   },
   describe: () => {

@@ -1,10 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, unlessRefused } from '../../core/base/fault.ts';
-import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { idempotent } from '../../core/http/idempotency.ts';
+import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
@@ -19,14 +18,12 @@ import { type Webhook, webhooksOf } from './webhook.ts';
 /** The delivery log of a webhook, `test` and `resend`. */
 export function logRoutes(kit: WebhooksKit): AnyElysia {
   const { resources } = kit;
-  const keys = kit.use(authenticator);
-  const once = idempotent(kit);
+  const { keyed, once } = keyedRoutes(kit);
   const sendNow = manualAttempts(kit);
   const testBody = bodyReader({
     event: Type.String({ maxLength: 100, enum: [...eventNames], examples: ['stream.started'] }),
   });
-  const webhook = async (request: Request, id: string) =>
-    webhooksOf(await authenticate(request, keys), kit).get(id);
+  const webhook = ({ principal, params }: Call) => webhooksOf(principal, kit).get(params.id);
   const fields = {
     id: { type: 'string' },
     event: { type: 'string' },
@@ -37,16 +34,16 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     attempt: { type: 'number' },
   } as const;
   const list = resourceList({ kind: logKind, fields, caller: kit.caller, resources });
-  const answerWith = async (entry: LogEntry) => Response.json(await presentEntry(entry, { resources }));
+  const answerWith = async (entry: LogEntry) => Response.json(await presentEntry(entry, resources));
 
   return new Elysia()
     .get(
       '/api/webhook/:id/log',
-      async ({ request, params }) => {
-        const { account, id } = await webhook(request, params.id);
-        const present = (row: StoredResource) => presentEntry(entryOf(row), { resources });
-        return list(request, { account, where: { webhook: id }, present });
-      },
+      keyed(async (call) => {
+        const { account, id } = await webhook(call);
+        const present = (row: StoredResource) => presentEntry(entryOf(row), resources);
+        return list(call.request, { account, where: { webhook: id }, present });
+      }),
       says('Lists delivery attempts, newest first; parameters as for streams.', {
         name: 'listWebhookLog',
         query: listParameters(fields),
@@ -56,8 +53,7 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     )
     .get(
       '/api/webhook/:id/log/:logId',
-      async ({ request, params }) =>
-        answerWith(await entryFor(await webhook(request, params.id), { id: params.logId, kit })),
+      keyed(async (call) => answerWith(await entryFor(await webhook(call), { id: call.params.logId, kit }))),
       says('One attempt: the request, and the first 1 KiB of the answer.', {
         name: 'getWebhookLogEntry',
         answers: { 200: json(logEntrySchema, 'The log entry.') },
@@ -66,25 +62,17 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     )
     .post(
       '/api/webhook/:id/log/:logId/resend',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        return once(request, {
-          principal,
-          async run(attempt) {
-            const to = await webhooksOf(principal, kit).get(params.id);
-            const of = await entryFor(to, { id: params.logId, kit });
-            const { deliveryId: eventId, event } = of;
-            const sent = await sendNow(to, {
-              ...attempt,
-              message: async () => ({ deliveryId: eventId, event, body: await bodyAgain(of, { to, kit }) }),
-            });
-            // Ends the retries of this delivery.
-            const actor = deliveryId({ webhookId: to.id, eventId });
-            if (sent.success) await kit.actors.ask(delivery, actor, { type: 'settle' }).catch(unlessRefused);
-            return answerWith(sent);
-          },
-        });
-      },
+      once(async (call) => {
+        const to = await webhook(call);
+        const of = await entryFor(to, { id: call.params.logId, kit });
+        const { deliveryId: eventId, event } = of;
+        const message = async () => ({ deliveryId: eventId, event, body: await bodyAgain(of, { to, kit }) });
+        const sent = await sendNow(to, { ...call, message });
+        // Ends the retries of this delivery.
+        const actor = deliveryId({ webhookId: to.id, eventId });
+        if (sent.success) await kit.actors.ask(delivery, actor, { type: 'settle' }).catch(unlessRefused);
+        return answerWith(sent);
+      }),
       says('Sends a delivery again, with the same id, to the current address. 200 with the new log entry.', {
         name: 'resendWebhookDelivery',
         answers: { 200: json(logEntrySchema, 'The new log entry.') },
@@ -96,22 +84,17 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     )
     .post(
       '/api/webhook/:id/test',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
-        return once(request, {
-          principal,
-          async run(attempt) {
-            const to = await webhooksOf(principal, kit).get(params.id);
-            const { event } = await testBody.read(request);
-            const problem = eventProblem([event]);
-            if (problem) throw new Fault('body.invalid', { status: 422, message: `event: ${problem}` });
-            const id = `test/${attempt.id}/${event}`;
-            const body = sampleBody(to, { id, event, at: kit.clock.now() });
-            const message = async () => ({ deliveryId: id, event, body });
-            return answerWith(await sendNow(to, { ...attempt, message }));
-          },
-        });
-      },
+      once(async (call) => {
+        const to = await webhook(call);
+        const { event } = await testBody.read(call.request);
+        const problem = eventProblem([event]);
+        if (problem) throw new Fault('body.invalid', { status: 422, message: `event: ${problem}` });
+        const id = `test/${call.id}/${event}`;
+        const body = sampleBody(to, { id, event, at: kit.clock.now() });
+        return answerWith(
+          await sendNow(to, { ...call, message: async () => ({ deliveryId: id, event, body }) }),
+        );
+      }),
       says('Sends an example of an event now. 200 with the log entry, whatever the endpoint answered.', {
         name: 'testWebhook',
         body: testBody,

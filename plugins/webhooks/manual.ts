@@ -40,9 +40,8 @@ export function manualAttempts(kit: WebhooksKit): ManualAttempts {
     if (made) return entryOf(made);
     admit(webhook);
     try {
-      const { signal } = kit;
-      const timeout = manualTimeout;
-      const sent = await send(kit, { webhook, message: await message(), attempt: 0, signal, timeout });
+      const options = { webhook, message: await message(), attempt: 0 };
+      const sent = await send(kit, { ...options, signal: kit.signal, timeout: manualTimeout });
       kit.use(webhookCounts).attempted(sent.outcome);
       if (sent.end === 'well') kit.use(endpoints).reset(webhook.id);
       const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null };
@@ -69,7 +68,7 @@ export async function bodyAgain(
   of: LogEntry,
   { to: { account, id }, kit }: { to: Webhook; kit: WebhooksKit },
 ): Promise<string> {
-  const { body, isCut } = await sentBody(of, kit);
+  const { body, isCut } = await sentBody(of, kit.resources);
   if (body !== null && !isCut) return body;
   const position = await kit.events.position(of.deliveryId, { account });
   if (position !== undefined) {

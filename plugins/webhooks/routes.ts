@@ -1,8 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
-import { authenticate, authenticator, type Principal } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
-import { idempotent } from '../../core/http/idempotency.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import { quota } from '../../core/http/quota.ts';
@@ -18,17 +17,15 @@ import { type Webhook, webhookKind, webhookOf, webhookSchema, webhooksOf } from 
 /** `/api/webhook`: create, list, read, replace, delete. */
 export function routes(kit: WebhooksKit): AnyElysia {
   const { resources, clock, config } = kit;
-  const keys = kit.use(authenticator);
-  const once = idempotent(kit);
+  const { keyed, once } = keyedRoutes(kit);
   const places = quota({
     clock,
     most: config.maxPerAccount,
     count: (account) => resources.count(webhookKind, { account }),
     full: () => tooMany(config),
   });
-  const present = async (webhook: Webhook): Promise<Record<string, unknown>> => {
-    const { id, name, url, events, streamId, account, createdAt } = webhook;
-    const status = await statusOf(id, { resources });
+  const present = async ({ id, name, url, events, streamId, account, createdAt }: Webhook) => {
+    const status = await statusOf(id, resources);
     const only = streamId !== null && { streamId };
     return { id, kind: 'webhook', name, url, events, ...only, userId: account, createdAt, status };
   };
@@ -41,29 +38,24 @@ export function routes(kit: WebhooksKit): AnyElysia {
     userId: { type: 'string', path: ['account'] },
   } as const;
   const list = resourceList({ kind: webhookKind, fields, caller: kit.caller, resources });
-  const create = async (request: Request, { principal, id }: { principal: Principal; id: string }) => {
-    const own = webhooksOf(principal, kit);
-    const { name, url, events, streamId = null, sharedSecret = null } = await webhookBody(request, kit);
-    if (streamId !== null) await checkStream(streamId, { principal, kit });
-    if (await own.has(id)) return own.get(id);
-    await places.admit(principal.accountId);
-    const secrets = rotated([], sharedSecret, clock.now());
-    return own.create({ id, name, url, events, streamId, secrets, createdAt: clock.now() });
-  };
-
   return new Elysia()
     .use(logRoutes(kit))
     .post(
       '/api/webhook',
-      async ({ request }) => {
-        const principal = await authenticate(request, keys);
-        return once(request, {
-          principal,
-          async run({ id }) {
-            return Response.json(await present(await create(request, { principal, id })), { status: 201 });
-          },
-        });
-      },
+      once(async ({ request, principal, id }) => {
+        const own = webhooksOf(principal, kit);
+        const { name, url, events, streamId = null, sharedSecret = null } = await webhookBody(request, kit);
+        if (streamId !== null) await checkStream(streamId, { principal, kit });
+        let webhook = await own.find(id);
+        if (!webhook) {
+          await places.admit(principal.accountId);
+          const secrets = rotated([], sharedSecret, clock.now());
+          const createdAt = clock.now();
+          webhook = { id, account: principal.accountId, name, url, events, streamId, secrets, createdAt };
+          if ((await own.create([webhook])) === 'conflict') webhook = await own.get(id);
+        }
+        return Response.json(await present(webhook), { status: 201 });
+      }),
       says('Creates a webhook. 201 with the webhook; its secret is never shown.', {
         name: 'createWebhook',
         body: webhookBodyReader,
@@ -73,10 +65,9 @@ export function routes(kit: WebhooksKit): AnyElysia {
     )
     .get(
       '/api/webhook',
-      async ({ request }) => {
-        const { accountId: account } = await authenticate(request, keys);
-        return list(request, { account, present: (row) => present(webhookOf(row)) });
-      },
+      keyed(({ request, principal }) =>
+        list(request, { account: principal.accountId, present: (row) => present(webhookOf(row)) }),
+      ),
       says('Lists webhooks; parameters as for streams.', {
         name: 'listWebhooks',
         query: listParameters(fields),
@@ -86,10 +77,9 @@ export function routes(kit: WebhooksKit): AnyElysia {
     )
     .get(
       '/api/webhook/:id',
-      async ({ request, params }) => {
-        const own = webhooksOf(await authenticate(request, keys), kit);
-        return Response.json(await present(await own.get(params.id)));
-      },
+      keyed(async ({ principal, params }) =>
+        Response.json(await present(await webhooksOf(principal, kit).get(params.id))),
+      ),
       says('One webhook, with the `status` of its deliveries.', {
         name: 'getWebhook',
         answers: { 200: json(webhookSchema, 'The webhook.') },
@@ -98,8 +88,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
     )
     .put(
       '/api/webhook/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ request, params, principal }) => {
         const own = webhooksOf(principal, kit);
         // Before the body is read: for a webhook of another account the answer is 404 whatever the body is.
         const { url: former } = await own.get(params.id);
@@ -114,7 +103,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
         });
         if (url !== former) kit.use(endpoints).reset(params.id);
         return Response.json(await present(webhook));
-      },
+      }),
       says(
         'Replaces a webhook. A new `sharedSecret` and the previous one both sign for 24 h. 200 with the webhook.',
         {
@@ -127,8 +116,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
     )
     .delete(
       '/api/webhook/:id',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ params, principal }) => {
         await webhooksOf(principal, kit).remove(params.id);
         places.gone(principal.accountId);
         kit.use(endpoints).reset(params.id);
@@ -136,7 +124,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
           kit.log.warn('the rest of a deleted webhook could not be removed; it expires', { error }),
         );
         return new Response(null, { status: 204 });
-      },
+      }),
       says('Deletes a webhook, its waiting deliveries and its log. 204.', {
         name: 'deleteWebhook',
         answers: { 204: nothing },

@@ -3,7 +3,7 @@ import { Fault } from '../../core/base/fault.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
-import type { ResourceCommit, StoredResource } from '../../core/ports/store.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import type { WebhooksKit } from './config.ts';
 
 /** What is stored of a webhook: a plain resource of an account. */
@@ -49,41 +49,19 @@ export function wants(webhook: Webhook, event: { type: string; streamId: string 
 
 /** Webhooks of one account. Faults: `webhook.not_found` (404); of changes also `webhook.busy` (409). */
 export function webhooksOf({ accountId: account }: Pick<Principal, 'accountId'>, { resources }: WebhooksKit) {
-  const own = plainResources(plainWebhook, { account, resources });
-  return {
-    ...own,
-    /** Returns the stored one if an earlier attempt of the same request has created it. */
-    async create(webhook: Omit<Webhook, 'account'>): Promise<Webhook> {
-      const whole = { ...webhook, account };
-      const written = await resources.write({ rows: [rowOf(whole, { revision: 0 })], events: [] });
-      return written === 'ok' ? whole : own.get(webhook.id);
-    },
-  };
+  return plainResources(plainWebhook, { account, resources });
 }
 
 const plainWebhook: PlainResource<Webhook> = {
   kind: webhookKind,
-  // Each time another request changed it first; more in a row is a client that fights with itself.
-  attempts: 5,
-  row: rowOf,
+  indexes: ({ events, streamId }) =>
+    Object.fromEntries(events.map((event) => [eventIndex(event), streamId ?? anyStream])),
   notFound: (id) => new Fault('webhook.not_found', { status: 404, message: `There is no webhook ${id}.` }),
   busy: (id) => {
     const message = `Other requests change the webhook ${id} at the same time; nothing was changed. Try again.`;
     return new Fault('webhook.busy', { status: 409, message });
   },
 };
-
-function rowOf(
-  webhook: Webhook,
-  { revision, isGone }: { revision: number; isGone?: boolean },
-): ResourceCommit['rows'][number] {
-  const { id, account, createdAt, name, events, streamId } = webhook;
-  return {
-    ...{ kind: webhookKind, id, account, createdAt, name, revision },
-    body: isGone ? null : JSON.stringify(webhook),
-    indexes: Object.fromEntries(events.map((event) => [eventIndex(event), streamId ?? anyStream])),
-  };
-}
 
 const closed = { additionalProperties: false };
 

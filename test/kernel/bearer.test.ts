@@ -11,7 +11,7 @@ async function keyIn(header: string | undefined): Promise<string> {
       asked = key;
       return principal;
     },
-    exists: () => true,
+    exists: async () => true,
     onRevoked: () => () => {},
   };
   const request = new Request(

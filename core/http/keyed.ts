@@ -1,0 +1,42 @@
+import type { Kit } from '../plugin/plugin.ts';
+import { authenticate, authenticator, type Principal } from './auth.ts';
+import { type Attempt, idempotent } from './idempotency.ts';
+
+/** A request with a valid API key. */
+export interface Call {
+  readonly request: Request;
+  /** Of the path. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly principal: Principal;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the type of Elysia's context depends on what was mounted before
+type Handler = (context: any) => Promise<Response>;
+
+/** Handlers for the routes of one plugin that need an API key. */
+export function keyedRoutes(kit: Kit): KeyedRoutes {
+  const keys = kit.use(authenticator);
+  const once = idempotent(kit);
+  return {
+    keyed:
+      (answer) =>
+      async ({ request, params }) =>
+        answer({ request, params, principal: await authenticate(request, keys) }),
+    once:
+      (answer, options) =>
+      async ({ request, params }) => {
+        const principal = await authenticate(request, keys);
+        const run = (attempt: Attempt) => answer({ request, params, principal, ...attempt });
+        return once(request, { ...options, principal, run });
+      },
+  };
+}
+
+export interface KeyedRoutes {
+  keyed(answer: (call: Call) => Response | Promise<Response>): Handler;
+  /** For a POST: a repeat with the same `Idempotency-Key` gets the first answer. See `Once` for the options and faults. */
+  once(
+    answer: (call: Call & Attempt) => Promise<Response>,
+    options?: { readonly isSecret?: boolean },
+  ): Handler;
+}
