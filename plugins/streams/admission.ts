@@ -77,26 +77,19 @@ export interface Admission {
   abandoned(publish: { streamId: string; token: string }): void;
 }
 
-const unauthorized: PublishRefusal = {
-  granted: false,
-  reason: 'unauthorized',
-  message: 'This stream key is unknown. Copy the streamKey of the stream again: it may have been rotated.',
-};
-const unavailable: PublishRefusal = {
-  granted: false,
-  reason: 'unavailable',
-  message: 'The server cannot check the stream key at the moment. Try again.',
-};
-const suspended: PublishRefusal = {
-  granted: false,
-  reason: 'rejected',
-  message: 'This stream is suspended.',
-};
-const takenOver: PublishRefusal = {
-  granted: false,
-  reason: 'rejected',
-  message: 'Another broadcast with the same key took over.',
-};
+const refused = (reason: PublishRefusal['reason'], message: string): PublishRefusal => ({
+  ...{ granted: false, reason, message },
+});
+const unauthorized = refused(
+  'unauthorized',
+  'This stream key is unknown. Copy the streamKey of the stream again: it may have been rotated.',
+);
+const unavailable = refused(
+  'unavailable',
+  'The server cannot check the stream key at the moment. Try again.',
+);
+const suspended = refused('rejected', 'This stream is suspended.');
+const takenOver = refused('rejected', 'Another broadcast with the same key took over.');
 
 /** Why the broadcast refused: the key is in use, or since the row was read it was changed or the stream suspended. */
 async function refusal(
@@ -110,9 +103,5 @@ async function refusal(
   if (kit.config.busyKey === 'refuse') noteRefusal(row.id, kit);
   const wait = Math.ceil((brakedUntil - kit.clock.now()) / 1000);
   const again = wait > 0 && busyKey === 'takeover' ? ` Try again in ${wait} s.` : '';
-  return {
-    granted: false,
-    reason: 'rejected',
-    message: `Another broadcast uses this stream key.${again}`,
-  };
+  return refused('rejected', `Another broadcast uses this stream key.${again}`);
 }

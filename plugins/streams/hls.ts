@@ -7,60 +7,32 @@ import { preconditions } from '../../core/http/preconditions.ts';
 import { publicPreflightAge, saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
 import { services } from '../../core/plugin/services.ts';
-import type { ViewerRequest } from '../../core/ports/media.ts';
 import type { StreamsKit } from './config.ts';
 import { type LiveFile, liveFiles } from './contract.ts';
-import { documentOf } from './document.ts';
-import { type EdgeProxy, edgeProxy, returnWait } from './edge/proxy.ts';
-import { notLive } from './faults.ts';
+import { type EdgeProxy, edgeProxy } from './edge/proxy.ts';
 import { liveResponse, refusalResponse } from './live-answer.ts';
 import { viewerId, viewerOf } from './viewer.ts';
 
 /** `/hls/{playbackId}/…`: playlists, parts and segments, for everyone. */
 export function hlsRoutes(kit: StreamsKit): AnyElysia {
   const media = kit.use(services.media);
-  let waiting = 0;
-  const others = kit.deployment.isAlone ? undefined : edgeProxy(kit);
-
-  const answer = async (viewer: ViewerRequest): Promise<Response> => {
-    const served = media.serve(viewer);
-    if (served) return liveResponse(await served);
-    if (others) return others.serve(viewer);
-    if (waiting >= kit.config.maxWaitingViewers || !(await isExpected(viewer))) throw notLive();
-    waiting += 1;
-    try {
-      const { signal } = viewer;
-      await media.appears(viewer.playbackId, { timeout: returnWait, signal });
-    } finally {
-      waiting -= 1;
-    }
-    const appeared = media.serve(viewer);
-    if (!appeared) throw notLive();
-    return liveResponse(await appeared);
-  };
-
-  /** A playlist of a stream that is stored as on the air while this process has no media of it yet. */
-  const isExpected = async ({ file, playbackId }: ViewerRequest): Promise<boolean> => {
-    if (!file.endsWith('.m3u8') || !/^[0-9a-z]{16}$/.test(playbackId)) return false;
-    const row = await kit.resources.find('stream', 'playbackId', playbackId, { isBeside: true });
-    return row !== undefined && documentOf(row).isActive;
+  const others = edgeProxy(kit);
+  const answer = async (request: Request, of: { playbackId: string; file: string }): Promise<Response> => {
+    const query = new URL(request.url).searchParams;
+    checkQuery(query);
+    const viewer = viewerOf(request, { file: of.file, query, kit });
+    const viewers = viewer === undefined ? {} : { viewers: [viewerId(viewer)] };
+    const asked = { ...of, query, signal: request.signal, ...viewers };
+    const served = media.serve(asked);
+    return served ? liveResponse(await served) : others.serve(asked);
   };
 
   return new Elysia()
     .use(liveFileRoutes(kit, others))
     .get(
       '/hls/:playbackId/*',
-      ({ params, request }) => {
-        const file = params['*'];
-        const query = new URL(request.url).searchParams;
-        const problem = queryProblem(query);
-        if (problem) return withCors(problem);
-        const viewer = viewerOf(request, { file, query, kit });
-        const { playbackId } = params;
-        const viewers = viewer === undefined ? {} : { viewers: [viewerId(viewer)] };
-        const asked = { playbackId, file, query, signal: request.signal, ...viewers };
-        return answer(asked).catch(withCors);
-      },
+      ({ params: { playbackId, '*': file }, request }) =>
+        answer(request, { playbackId, file }).catch(withCors),
       says(
         'Live playback for everyone. Open the playlist `index.m3u8`; with `dvr=1` players can seek back to the first second of a recorded broadcast.',
         {
@@ -106,7 +78,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
 }
 
 /** `/hls/{playbackId}/{name}` for the files that other plugins make of live streams: on this node, or the one that has the stream. */
-function liveFileRoutes(kit: StreamsKit, others: EdgeProxy | undefined): AnyElysia {
+function liveFileRoutes(kit: StreamsKit, others: EdgeProxy): AnyElysia {
   const app = new Elysia();
   for (const file of kit.offered(liveFiles)) {
     const { name, summary, operation } = file;
@@ -131,13 +103,12 @@ function liveFileRoutes(kit: StreamsKit, others: EdgeProxy | undefined): AnyElys
 
 async function answerOf(
   file: LiveFile,
-  { playbackId, request, others }: { playbackId: string; request: Request; others: EdgeProxy | undefined },
+  { playbackId, request, others }: { playbackId: string; request: Request; others: EdgeProxy },
 ): Promise<Response> {
   const { signal } = request;
   const query = new URLSearchParams();
   const own = file.answer(playbackId, { signal });
-  const made = own ?? others?.serve({ playbackId, file: file.name, query, signal });
-  const answer = await (made ?? Promise.reject(notLive()));
+  const answer = await (own ?? others.serve({ playbackId, file: file.name, query, signal }));
   const etag = answer.headers.get('etag')?.slice(1, -1);
   if (answer.status !== 200 || etag === undefined) return answer;
   // Compared here: one answer of another node serves many clients.
@@ -148,17 +119,12 @@ async function answerOf(
 }
 
 /** Checks the parameters for every file, though each matters to one playlist only. Normalises `dvr`. */
-function queryProblem(query: URLSearchParams): unknown {
-  if (query.size === 0) return undefined;
-  try {
-    if (flagOf(query, 'dvr')) query.set('dvr', '1');
-  } catch (error) {
-    return error;
-  }
-  const isWhole = reloadParameters.every((name) => /^\d{1,15}$/.test(query.get(name) ?? '0'));
-  if (isWhole) return undefined;
+function checkQuery(query: URLSearchParams): void {
+  if (query.size === 0) return;
+  if (flagOf(query, 'dvr')) query.set('dvr', '1');
+  if (reloadParameters.every((name) => /^\d{1,15}$/.test(query.get(name) ?? '0'))) return;
   const message = `${reloadParameters.join(', ')}: expected whole numbers`;
-  return new Fault('playback.not_soon', { status: 400, message });
+  throw new Fault('playback.not_soon', { status: 400, message });
 }
 
 const reloadParameters = ['_HLS_msn', '_HLS_part'];

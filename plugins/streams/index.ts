@@ -74,6 +74,10 @@ export default definePlugin({
   async start(kit: StreamsKit) {
     const live = livePublisher(kit);
     const shown = kit.resources.fields(stream);
+    const stored = async (id: string) => {
+      const row = await kit.resources.get('stream', id, { isBeside: true });
+      return row && documentOf(row);
+    };
     kit.provide(streams, {
       async setFields(principal, { id, fields }) {
         const document = await parent(principal, { id, kit });
@@ -84,9 +88,8 @@ export default definePlugin({
         return { id, parentId, sessionId: parentId === null ? (sessionId ?? null) : id, nodes };
       },
       async describe(id) {
-        const row = await kit.resources.get('stream', id, { isBeside: true });
-        if (!row) return undefined;
-        const document = documentOf(row);
+        const document = await stored(id);
+        if (!document) return undefined;
         const { account, isActive, isOver = false, nodes = [] } = document;
         const state = await readLive(document, kit);
         const { publicUrl: baseUrl } = kit.deployment;
@@ -94,17 +97,9 @@ export default definePlugin({
         return { account, isActive, isOver, nodes, body: presentForEvent(document, now) };
       },
       async current(id) {
-        const row = await kit.resources.get('stream', id, { isBeside: true });
-        if (!row) return undefined;
-        const {
-          account,
-          streamKey,
-          isActive,
-          sessionId = null,
-          feeder,
-          incarnation,
-          fields,
-        } = documentOf(row);
+        const document = await stored(id);
+        if (!document) return undefined;
+        const { account, streamKey, isActive, sessionId = null, feeder, incarnation, fields } = document;
         const keeper = feeder === undefined ? incarnation : (feeder?.incarnation ?? null);
         return {
           ...{ account, streamKey, isActive, sessionId, incarnation: keeper },

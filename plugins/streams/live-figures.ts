@@ -1,4 +1,5 @@
 import { services } from '../../core/plugin/services.ts';
+import type { Figures } from '../../core/ports/media.ts';
 import type { StreamsKit } from './config.ts';
 import type { StreamDocument } from './document.ts';
 
@@ -6,22 +7,10 @@ import type { StreamDocument } from './document.ts';
 const refusalShown = 60_000;
 
 /** What is known of a broadcast beyond its row, at most two seconds old; any node can read it. */
-export interface LiveFigures {
+export interface LiveFigures extends Figures {
   /** Of the publish. */
   readonly token: string;
-  readonly bytes: number;
-  readonly segments: number;
-  /** Seconds of media. */
-  readonly duration: number;
-  /** bit/s */
-  readonly ingestRate: number;
-  /** Epoch ms. */
-  readonly lastMediaAt: number;
-  /** EXT-X-TARGETDURATION, seconds. */
-  readonly targetDuration: number;
   readonly viewers: number;
-  /** What is wrong, in plain words with what to do. */
-  readonly issues: readonly string[];
   /** What is wrong elsewhere, and leaves the stream healthy. */
   readonly remarks?: readonly string[];
 }

@@ -20,7 +20,7 @@ const maxIssues = 20;
  * Reads the media once a second while something is on the air on this node, lets observers judge, and publishes the
  * figures to all nodes.
  */
-export function livePublisher(kit: StreamsKit): LivePublisher {
+export function livePublisher(kit: StreamsKit) {
   const { clock, log } = kit;
   const media = kit.use(services.media);
   const volatile = kit.use(services.volatile);
@@ -76,24 +76,18 @@ export function livePublisher(kit: StreamsKit): LivePublisher {
   const tick = () => round(media.readings(), { from: 0, next: clock.now() + interval });
 
   return {
-    wake() {
+    /** A publish was admitted: there will be something to read. */
+    wake(): void {
       wokenAt = clock.now();
       if (!isStopped) cancel ??= clock.at(wokenAt + interval, tick);
     },
-    observe(observer) {
+    observe(observer: LiveObserver): () => void {
       observers.add(observer);
       return () => observers.delete(observer);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       cancel?.();
     },
   };
-}
-
-interface LivePublisher {
-  /** A publish was admitted: there will be something to read. */
-  wake(): void;
-  observe(observer: LiveObserver): () => void;
-  stop(): void;
 }

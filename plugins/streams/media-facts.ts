@@ -18,7 +18,7 @@ const closeAgain = [15_000, 60_000];
  * Reports to broadcasts what the media saw, each stream's facts in order, again and again until they are stored. A fact of
  * a publish that no longer counts is dropped. Of one publish at most two facts wait: later figures replace earlier ones.
  */
-export function mediaFacts(kit: StreamsKit): MediaFacts {
+export function mediaFacts(kit: StreamsKit) {
   const { clock, log, signal, actors } = kit;
   const queues = new KeyedQueues<Fact>({
     ...{ clock, signal, put },
@@ -29,8 +29,9 @@ export function mediaFacts(kit: StreamsKit): MediaFacts {
   const add = (fact: Fact) => queues.add(fact.streamId, fact);
 
   return {
-    report: (fact) => add({ streamId: fact.grant.streamId, command: commandOf(fact) }),
-    abandon({ streamId, token }) {
+    report: (fact: MediaFact): void => add({ streamId: fact.grant.streamId, command: commandOf(fact) }),
+    /** A publish that its broadcast may or may not have admitted: it never begins. */
+    abandon({ streamId, token }: { streamId: string; token: string }): void {
       const fact: Fact = { streamId, command: { type: 'closed', token, isClean: false, figures: nothing } };
       add(fact);
       for (const delay of closeAgain) {
@@ -39,16 +40,9 @@ export function mediaFacts(kit: StreamsKit): MediaFacts {
         void pause(due, { clock, signal }).then(() => signal.aborted || add(fact));
       }
     },
+    /** Resolves when what was reported so far is stored or given up. */
     settled: () => queues.settled(),
   };
-}
-
-export interface MediaFacts {
-  report(fact: MediaFact): void;
-  /** A publish that its broadcast may or may not have admitted: it never begins. */
-  abandon(publish: { streamId: string; token: string }): void;
-  /** Resolves when what was reported so far is stored or given up. */
-  settled(): Promise<void>;
 }
 
 /** The figures of a publish that are stored. */

@@ -9,8 +9,9 @@ import { maxViewersReported, viewerIdLength } from '../viewer.ts';
 /** Ids of viewers for whom a node asks, joined. */
 export const viewersHeader = 'x-millrace-viewers';
 
-export function internalPath(playbackId: string, file: string, search: string): string {
-  return `/internal/hls/${playbackId}/${file}${search}`;
+/** @param what playback id, file and query, as behind `/hls/` */
+export function internalPath(what: string): string {
+  return `/internal/hls/${what}`;
 }
 
 /** The playlists of this node, for other nodes: like `/hls/…`, but asks no further node, so no request goes in circles. */

@@ -12,47 +12,34 @@ export interface PlaylistLocation {
   readonly node: string | undefined;
   /** Its stream is on the air: the playlist is there, or is expected back. */
   readonly isActive: boolean;
-  /** When it was read from the store, epoch ms. */
-  readonly at: number;
 }
 
 /** Which node has which playlist, by the rows of the streams. */
-export class PlaylistLocations {
-  readonly #kit: Pick<StreamsKit, 'clock' | 'resources'>;
-  readonly #known = new Map<string, PlaylistLocation>();
-  readonly #reading = new Map<string, Promise<PlaylistLocation>>();
-
-  constructor(kit: Pick<StreamsKit, 'clock' | 'resources'>) {
-    this.#kit = kit;
-  }
-
-  /**
-   * As it was less than `age` ms ago. While the store does not answer, as it was last known; throws its fault if it was
-   * never known.
-   */
-  async find(playbackId: string, { age = believed } = {}): Promise<PlaylistLocation> {
-    const known = this.#known.get(playbackId);
-    if (known && this.#kit.clock.now() - known.at < age) return known;
-    const reading = this.#reading.get(playbackId) ?? this.#read(playbackId);
-    return known ? reading.catch(() => known) : reading;
-  }
-
-  #read(playbackId: string): Promise<PlaylistLocation> {
-    const { clock, resources } = this.#kit;
-    const at = clock.now();
-    const reading = resources
-      .find('stream', 'playbackId', playbackId, { isBeside: true })
-      .then((row) => {
-        const document = row && documentOf(row);
-        const location = { node: document?.feeder?.node, isActive: document?.isActive ?? false, at };
-        this.#known.delete(playbackId);
-        this.#known.set(playbackId, location);
-        const [oldest = ''] = this.#known.keys();
-        if (this.#known.size > maxKnown) this.#known.delete(oldest);
-        return location;
-      })
-      .finally(() => this.#reading.delete(playbackId));
-    this.#reading.set(playbackId, reading);
-    return reading;
-  }
+export function playlistLocations({ clock, resources }: Pick<StreamsKit, 'clock' | 'resources'>) {
+  const known = new Map<string, { readonly at: number; readonly location: Promise<PlaylistLocation> }>();
+  const read = async (playbackId: string): Promise<PlaylistLocation> => {
+    const row = await resources.find('stream', 'playbackId', playbackId, { isBeside: true });
+    const document = row && documentOf(row);
+    return { node: document?.feeder?.node, isActive: document?.isActive ?? false };
+  };
+  return {
+    /**
+     * As it was less than `age` ms ago. While the store does not answer, as it was last known; throws its fault if it was
+     * never known.
+     */
+    find(playbackId: string, { age = believed } = {}): Promise<PlaylistLocation> {
+      const before = known.get(playbackId);
+      if (before && clock.now() - before.at < age) return before.location;
+      const location = read(playbackId).catch((error: unknown) => {
+        if (before) return before.location;
+        known.delete(playbackId);
+        throw error;
+      });
+      known.delete(playbackId);
+      known.set(playbackId, { at: clock.now(), location });
+      const [oldest = ''] = known.keys();
+      if (known.size > maxKnown) known.delete(oldest);
+      return location;
+    },
+  };
 }

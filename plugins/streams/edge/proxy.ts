@@ -10,11 +10,11 @@ import { notLive, tooManyWaiting } from '../faults.ts';
 import { liveResponse } from '../live-answer.ts';
 import { ViewerTally } from '../viewer.ts';
 import { internalPath, viewersHeader } from './node-routes.ts';
-import { believed, type PlaylistLocation, PlaylistLocations } from './playlist-locations.ts';
+import { believed, type PlaylistLocation, playlistLocations } from './playlist-locations.ts';
 
 /** Requests to other nodes at one time; all viewers who want the same share one. */
 const maxRequests = 4000;
-/** Viewers that wait for them. */
+/** Viewers that wait for them, where there are several nodes. */
 const maxWaiting = 50_000;
 /** Time for another node to answer, ms: a blocked reload waits for media there. */
 const answerTime = 30_000;
@@ -30,31 +30,35 @@ export const returnWait = 8000;
 export const returnLook = 250;
 
 /**
- * Serves what another node has: requested there once for all viewers who want the same at one time, and from the next node
- * if the broadcast moves. Media is kept for a while, a playlist for a moment.
+ * Serves what this node does not have: requested from another node once for all viewers who want the same at one time, and from
+ * the next node if the broadcast moves. Media is kept for a while, a playlist for a moment. A playlist of a broadcast that is
+ * expected back, here or elsewhere, is waited for.
  */
-export function edgeProxy(kit: StreamsKit): EdgeProxy {
+export function edgeProxy(kit: StreamsKit) {
   const { clock, log } = kit;
   const { nodes } = kit.deployment;
   const media = kit.use(services.media);
-  const locations = new PlaylistLocations(kit);
+  const locations = playlistLocations(kit);
   const beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
   const cache = new ByteLru<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
-  const shared = new SingleFlight<Answer | 'here'>({ running: maxRequests, waiting: maxWaiting });
+  const { isAlone } = kit.deployment;
+  const waiting = isAlone ? kit.config.maxWaitingViewers : maxWaiting;
+  const shared = new SingleFlight<Answer | 'here'>({ running: maxRequests, waiting });
   const tally = new ViewerTally();
   const counts = count(kit, { cache, shared });
 
   /** One whole answer of one node. */
   const ask = async (node: string, asked: Asked, signal: AbortSignal): Promise<Answer> => {
-    const { playbackId, file, search } = asked;
-    const viewers = tally.take(`${playbackId}/${file}`);
+    const { path, key, file } = asked;
+    const viewers = tally.take(path);
     counts.asked.add();
-    const response = await nodes.request(node, internalPath(playbackId, file, search), {
+    const response = await nodes.request(node, internalPath(key), {
       signal,
       timeout: answerTime,
       ...(viewers.length > 0 && { headers: { [viewersHeader]: viewers.join('') } }),
     });
-    if (!isForViewers(response.status)) {
+    // Any other status is between the nodes: the other one belongs to another deployment, or has a bug.
+    if (![200, 400, 404, 503].includes(response.status)) {
       await response.body?.cancel();
       log.error('another node refused a request for viewers', { node, status: response.status });
       throw unreachable();
@@ -71,12 +75,15 @@ export function edgeProxy(kit: StreamsKit): EdgeProxy {
     try {
       const answer = {
         status: response.status,
-        headers: passed(response.headers),
+        headers: passedHeaders.flatMap((name): [string, string][] => {
+          const value = response.headers.get(name);
+          return value === null ? [] : [[name, value]];
+        }),
         body: await response.blob(),
       };
       if (answer.status === 200) {
         const kept = file.endsWith('.mp4') ? mediaKept : playlistKept;
-        room.keep(keyOf(asked), answer, { until: clock.now() + kept });
+        room.keep(key, answer, { until: clock.now() + kept });
       }
       return answer;
     } catch (error) {
@@ -142,17 +149,18 @@ export function edgeProxy(kit: StreamsKit): EdgeProxy {
   };
 
   return {
-    async serve(viewer) {
+    /** Throws the Faults of playback. */
+    async serve(viewer: ViewerRequest): Promise<Response> {
       const asked = askedBy(viewer, beside);
       if (!asked) throw notLive();
       counts.served.add();
-      const { playbackId, file, signal } = viewer;
-      for (const one of viewer.viewers ?? []) tally.saw(`${playbackId}/${file}`, one, clock.now());
-      const key = keyOf(asked);
+      const { signal } = viewer;
+      const { path, key } = asked;
+      for (const one of viewer.viewers ?? []) tally.saw(path, one, clock.now());
       const answer =
         cache.get(key, clock.now()) ??
         (await shared.wait(key, { signal, work: (ended) => find(asked, ended) }));
-      if (answer === 'full') throw tooManyWaiting();
+      if (answer === 'full') throw isAlone ? notLive() : tooManyWaiting();
       // The viewer has gone: nobody reads this answer.
       if (answer === 'left') throw notLive();
       if (answer === 'here') {
@@ -165,23 +173,22 @@ export function edgeProxy(kit: StreamsKit): EdgeProxy {
   };
 }
 
-export interface EdgeProxy {
-  /** Throws the Faults of playback. */
-  serve(viewer: ViewerRequest): Promise<Response>;
-}
+export type EdgeProxy = ReturnType<typeof edgeProxy>;
 
 /** An answer of another node. All who get it share its bytes. */
 interface Answer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: [string, string][];
   readonly body: Blob;
 }
 
 interface Asked {
   readonly playbackId: string;
   readonly file: string;
-  /** `?…` with the parameters that matter, normalised; or empty. */
-  readonly search: string;
+  /** Playback id and file. */
+  readonly path: string;
+  /** The same with the parameters that matter, normalised. */
+  readonly key: string;
 }
 
 /** The request to another node; undefined when no node could have it. */
@@ -198,16 +205,8 @@ function askedBy({ playbackId, file, query }: ViewerRequest, beside: ReadonlySet
     if (skip === 'YES' || skip === 'v2') parameters.set('_HLS_skip', skip);
     if (file === 'index.m3u8' && query.get('dvr') === '1') parameters.set('dvr', '1');
   }
-  return { playbackId, file, search: parameters.size > 0 ? `?${parameters}` : '' };
-}
-
-function keyOf({ playbackId, file, search }: Asked): string {
-  return `${playbackId}/${file}${search}`;
-}
-
-/** Any other status is between the nodes: the other one belongs to another deployment, or has a bug. */
-function isForViewers(status: number): boolean {
-  return status === 200 || status === 400 || status === 404 || status === 503;
+  const path = `${playbackId}/${file}`;
+  return { playbackId, file, path, key: parameters.size > 0 ? `${path}?${parameters}` : path };
 }
 
 function unreachable(cause?: unknown): Fault {
@@ -227,15 +226,6 @@ async function isElsewhere({ status, body }: Answer): Promise<boolean> {
 }
 
 /** The headers that viewers get. */
-function passed(headers: Headers): Record<string, string> {
-  return Object.fromEntries(
-    passedHeaders.flatMap((name) => {
-      const value = headers.get(name);
-      return value === null ? [] : [[name, value]];
-    }),
-  );
-}
-
 const passedHeaders = [
   ...['content-type', 'cache-control', 'retry-after', 'etag'],
   ...['access-control-allow-origin', 'access-control-expose-headers'],
