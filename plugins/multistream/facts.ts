@@ -6,14 +6,14 @@ import { streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import { push, pushIds, pushKind } from './push.ts';
 
-/** Facts of one push that wait while the store does not answer. Of more, the oldest whole connection is dropped with its events. */
+/** Facts of one push that wait while the store does not answer. */
 const maxWaiting = 16;
 
 /**
  * Reports to the actors of pushes what this node saw, each push's facts in order, again and again until they are stored. The
  * first fact creates the actor.
  */
-export function pushFacts(kit: MultistreamKit): PushFacts {
+export function pushFacts(kit: MultistreamKit) {
   const { clock, log, signal } = kit;
   let facts = 0;
   const queues = new KeyedQueues<Fact>({
@@ -28,24 +28,18 @@ export function pushFacts(kit: MultistreamKit): PushFacts {
       }),
   });
   return {
-    add(of, command) {
+    add(of: Pushed, command: NodeCommand): void {
       facts += 1;
       const { id, pair } = pushIds(of, kit.resources);
       queues.add(id, { id, of, pair, command, cause: `push/${kit.deployment.node.incarnation}/${facts}` });
     },
-    get waiting() {
+    /** Facts that are not stored yet. */
+    get waiting(): number {
       return queues.size;
     },
+    /** Resolves when what was added so far is stored or given up. */
     settled: () => queues.settled(),
   };
-}
-
-export interface PushFacts {
-  add(of: Pushed, command: NodeCommand): void;
-  /** Facts that are not stored yet. */
-  readonly waiting: number;
-  /** Resolves when what was added so far is stored or given up. */
-  settled(): Promise<void>;
 }
 
 /** What is pushed where, with the current name of the target. */
@@ -62,23 +56,14 @@ interface Fact {
   readonly cause: string;
 }
 
-/** Only the last failure in a row counts. */
+/** Only the last failure in a row counts. Of too many facts the oldest goes that does not begin a push: the machine still alternates. */
 function put(waiting: Fact[], fact: Fact): void {
   const isFailure = fact.command.type === 'failed';
   if (isFailure && waiting.at(-1)?.command.type === 'failed') waiting.pop();
   waiting.push(fact);
-  if (waiting.length > maxWaiting) shorten(waiting);
-}
-
-/** Drops the oldest stretch from one beginning, or one connection, to the next: the rest still alternates. */
-function shorten(waiting: Fact[]): void {
-  for (const type of ['begun', 'connected'] as const) {
-    const from = waiting.findIndex(({ command }) => command.type === type);
-    const to = waiting.findIndex(({ command }, index) => index > from && command.type === type);
-    if (from < 0 || to < 0) continue;
-    waiting.splice(from, to - from);
-    return;
-  }
+  if (waiting.length <= maxWaiting) return;
+  const oldest = waiting.findIndex(({ command }) => command.type !== 'begun');
+  waiting.splice(Math.max(0, oldest), 1);
 }
 
 async function report({ id, of, pair, command, cause }: Fact, kit: MultistreamKit): Promise<void> {

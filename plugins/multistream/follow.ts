@@ -1,7 +1,7 @@
 import type { PushFact, PushTrouble } from '../../core/ports/pusher.ts';
 import type { Holder } from '../../machines/push.ts';
 import type { MultistreamKit } from './config.ts';
-import { type Pushed, type PushFacts, pushFacts } from './facts.ts';
+import { type Pushed, pushFacts } from './facts.ts';
 
 /** How long a stopping node waits for its pushes to report their end, ms. Of later ones the next process reports a loss. */
 const stopWait = 2000;
@@ -10,7 +10,7 @@ const stopWait = 2000;
  * Turns reports of the pusher into facts for the actors: which push of which session, and which process reports it. A push that
  * continues with another publish or session reports its state again.
  */
-export function pushFollower(kit: MultistreamKit): PushFollower {
+export function pushFollower(kit: MultistreamKit) {
   const facts = pushFacts(kit);
   /** Wanted pushes of each playlist, by push id. */
   const wanted = new Map<string, ReadonlyMap<string, WantedPush>>();
@@ -23,13 +23,8 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
     begun += 1;
     const { node } = kit.deployment;
     const token = `${node.incarnation}/${begun}`;
-    const holder = {
-      token,
-      node: node.id,
-      incarnation: node.incarnation,
-      publish: of.publish,
-      number: begun,
-    };
+    const { id, incarnation } = node;
+    const holder = { token, node: id, incarnation, publish: of.publish, number: begun };
     facts.add(of, { type: 'begun', holder });
     return { of, holder, isConnected: false, trouble: undefined };
   };
@@ -48,7 +43,8 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
   };
 
   return {
-    wants(playbackId, pushes) {
+    /** Wanted pushes of a playlist from now on, by push id; called before the pusher is. */
+    wants(playbackId: string, pushes: ReadonlyMap<string, WantedPush>): void {
       if (pushes.size === 0) wanted.delete(playbackId);
       else wanted.set(playbackId, pushes);
       for (const [id, now] of pushes) {
@@ -56,7 +52,7 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
         if (one) goOn(one, now);
       }
     },
-    report(fact) {
+    report(fact: PushFact): void {
       const key = keyOf(fact.playbackId, fact.id);
       let one = running.get(key);
       if (!one) {
@@ -88,10 +84,12 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
         if (isNews) facts.add(of, { type: fact.type, token, trouble: fact.trouble });
       }
     },
-    get waiting() {
+    /** Facts that are not stored yet. */
+    get waiting(): number {
       return facts.waiting;
     },
-    async ended() {
+    /** Resolves when every push has ended or its time is up, and all facts are stored or given up. */
+    async ended(): Promise<void> {
       const { clock } = kit;
       if (running.size > 0) {
         await new Promise<void>((resolve) => {
@@ -107,13 +105,7 @@ export function pushFollower(kit: MultistreamKit): PushFollower {
   };
 }
 
-export interface PushFollower extends Pick<PushFacts, 'waiting'> {
-  /** Wanted pushes of a playlist from now on, by push id; called before the pusher is. */
-  wants(playbackId: string, pushes: ReadonlyMap<string, WantedPush>): void;
-  report(fact: PushFact): void;
-  /** Resolves when every push has ended or its time is up, and all facts are stored or given up. */
-  ended(): Promise<void>;
-}
+export type PushFollower = ReturnType<typeof pushFollower>;
 
 export type WantedPush = Pushed & {
   /** Number of the publish that is on the air. */

@@ -2,19 +2,24 @@ import { derivedId } from '../../core/base/ids.ts';
 import type { ActorType } from '../../core/plugin/actor.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import { type PushContext, type PushEmitted, pushMachine } from '../../machines/push.ts';
+import { type Push, type PushEmitted, pushMachine } from '../../machines/push.ts';
 
 /** One per session, target and profile that was ever pushed; emits its events. Ends with its session. */
 export const push: ActorType<typeof pushMachine> = {
   type: 'push',
   machine: pushMachine,
   version: 1,
-  rows(context, state) {
-    const { id, account, createdAt, name, sessionId, pair } = context.push;
+  rows({ push: { id, pair, account, createdAt, name, ...of }, holder }, value) {
     const row = { kind: pushKind, id, account, createdAt, name };
-    if (state === 'gone') return [{ ...row, body: null, indexes: {} }];
-    const indexes = { sessionId, pair, ...(context.holder && { node: context.holder.node }) };
-    return [{ ...row, body: JSON.stringify(documentFor(context, state)), indexes }];
+    if (value === 'gone') return [{ ...row, body: null, indexes: {} }];
+    const { streamId, sessionId, targetId, profile } = of;
+    const document: PushDocument = {
+      ...{ streamId, sessionId, targetId, profile },
+      state: typeof value === 'string' ? value : Object.keys(value as object)[0],
+      incarnation: holder?.incarnation ?? null,
+    };
+    const indexes = { sessionId, pair, ...(holder && { node: holder.node }) };
+    return [{ ...row, body: JSON.stringify(document), indexes }];
   },
   describe(emitted, { push: { account, streamId, targetId, name, profile }, stream }) {
     const told = emitted as unknown as PushEmitted;
@@ -29,17 +34,14 @@ export const push: ActorType<typeof pushMachine> = {
 export const pushKind = 'multistream-push';
 
 /** What is stored of a push. */
-export interface PushDocument {
-  readonly streamId: string;
-  readonly sessionId: string;
-  readonly targetId: string;
-  readonly profile: string;
-  readonly state: PushState;
+export interface PushDocument extends PushedPair {
+  readonly state: string;
   /** Process that pushes; null when none does. */
   readonly incarnation: string | null;
 }
 
-type PushState = 'idle' | 'connecting' | 'connected' | 'failing';
+/** Target and profile in a session. */
+type PushedPair = Pick<Push, 'streamId' | 'sessionId' | 'targetId' | 'profile'>;
 
 export function pushDocument(row: StoredResource): PushDocument {
   return JSON.parse(row.body) as PushDocument;
@@ -50,7 +52,7 @@ export function pushDocument(row: StoredResource): PushDocument {
  * The same on every node.
  */
 export function pushIds(
-  of: Pick<PushDocument, 'streamId' | 'sessionId' | 'targetId' | 'profile'>,
+  of: PushedPair,
   { nameBeside }: Pick<Kit['resources'], 'nameBeside'>,
 ): { readonly id: string; readonly pair: string } {
   const { streamId, sessionId, targetId, profile } = of;
@@ -62,16 +64,4 @@ export function pushIds(
     id: nameBeside(sessionId, drawn([sessionId, targetId, profile])),
     pair: nameBeside(streamId, drawn([streamId, targetId, profile])),
   };
-}
-
-function documentFor(
-  { push: { streamId, sessionId, targetId, profile }, holder }: PushContext,
-  state: unknown,
-) {
-  const document: PushDocument = {
-    ...{ streamId, sessionId, targetId, profile },
-    state: (typeof state === 'string' ? state : Object.keys(state as object)[0]) as PushState,
-    incarnation: holder?.incarnation ?? null,
-  };
-  return document;
 }

@@ -16,7 +16,7 @@ export const maxReading = 8;
  * about once a second, and gives the pusher all of them. Changes are not announced, so none can be lost. What cannot be
  * read stays as it is.
  */
-export function targetReconciler(kit: MultistreamKit, follower: PushFollower): TargetReconciler {
+export function targetReconciler(kit: MultistreamKit, follower: PushFollower) {
   const { log } = kit;
   const pusher = kit.use(services.pusher);
   const transcoder = kit.use(services.transcoder);
@@ -77,7 +77,7 @@ export function targetReconciler(kit: MultistreamKit, follower: PushFollower): T
   };
 
   return {
-    look({ grant }) {
+    look({ grant }: LiveReading): readonly string[] {
       next.set(grant.playbackId, grant);
       return [];
     },
@@ -99,16 +99,12 @@ export function targetReconciler(kit: MultistreamKit, follower: PushFollower): T
       for (const [playbackId, grant] of here) if (!reading.has(playbackId)) waiting.set(playbackId, grant);
       while (workers < maxReading && waiting.size > 0) void work();
     },
-    stop() {
+    /** Ends all pushes. */
+    stop(): void {
       isStopped = true;
       waiting.clear();
       for (const playbackId of known.keys()) pusher.want(playbackId, []);
       known.clear();
     },
-  };
-}
-
-interface TargetReconciler extends LiveObserver {
-  /** Ends all pushes. */
-  stop(): void;
+  } satisfies LiveObserver & { stop(): void };
 }
