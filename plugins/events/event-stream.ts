@@ -5,11 +5,11 @@ import type { LoggedEvent } from '../../core/ports/store.ts';
 
 /** Between two comment lines, ms: proxies cut silent streams. */
 const heartbeat = 5000;
-/** Bytes that wait for a slow reader; beyond, the stream is cut and the client resumes from its `Last-Event-ID`. */
+/** Characters that wait for a slow reader; beyond, the stream is cut and the client resumes from its `Last-Event-ID`. */
 const maxBacklog = 1_048_576;
 /** Events read from the log in one query of a replay. */
 const page = 500;
-/** Bytes given to the connection ahead of its reader during a replay. */
+/** Bytes given to the connection ahead of its reader. */
 const readAhead = 16_384;
 
 /**
@@ -17,82 +17,80 @@ const readAhead = 16_384;
  * or sent twice in between.
  */
 export function eventStream(options: EventStreamOptions): Response {
-  const { feed, clock, from } = options;
-  const encoder = new TextEncoder();
-  let end = () => {};
-  let onPull = () => {};
+  const { feed, clock, account, signals, from } = options;
+  const waiting: string[] = [];
+  let backlog = 0;
+  let isOver = false;
+  let isLive = from === undefined;
+  let hasMissed = false;
+  // Position of the last replayed event; the feed may report it again.
+  let replayed = from ?? 0;
+  let wake = () => {};
 
+  const write = (text: string) => {
+    waiting.push(text);
+    backlog += text.length;
+    if (backlog > maxBacklog) end();
+    wake();
+  };
+  const unsubscribe = feed.subscribe((event) => {
+    // What comes during the replay is in the log: it is not buffered.
+    if (!isLive) hasMissed = true;
+    else if (event.position > replayed && isWanted(event, options)) write(textOf(event));
+  });
+  const stopBeating = every(heartbeat, { clock, work: () => isLive && write(': still here\n\n') });
+  const end = () => {
+    if (isOver) return;
+    isOver = true;
+    stopBeating();
+    unsubscribe();
+    for (const signal of signals) signal.removeEventListener('abort', end);
+    options.onEnd();
+    wake();
+  };
+  for (const signal of signals) signal.addEventListener('abort', end);
+  // A signal that was aborted before fires no event.
+  if (signals.some(({ aborted }) => aborted)) end();
+
+  /** As fast as the reader reads. */
+  const texts = async function* (): AsyncGenerator<string> {
+    yield ': connected\n\n';
+    while (!isLive && !isOver) {
+      hasMissed = false;
+      const events = await feed.after(replayed, { account, limit: page });
+      for (const event of events) {
+        if (isWanted(event, options)) yield textOf(event);
+        replayed = event.position;
+      }
+      isLive = events.length < page && !hasMissed;
+    }
+    while (!isOver) {
+      const text = waiting.shift();
+      if (text === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      else {
+        backlog -= text.length;
+        yield text;
+      }
+    }
+  };
+  const encoder = new TextEncoder();
+  const source = texts();
   const body = new ReadableStream<Uint8Array>(
     {
-      start(controller) {
-        let isOver = false;
-        let isLive = from === undefined;
-        let hasMissed = false;
-        // Position of the last replayed event; the feed may report it again.
-        let replayed = from ?? 0;
-        let stopBeating = () => {};
-
-        const write = (text: string) => {
-          if (isOver) return;
-          controller.enqueue(encoder.encode(text));
-          if ((controller.desiredSize ?? 0) < -maxBacklog) end();
-        };
-        const send = (event: LoggedEvent) => {
-          if (!isWanted(event, options)) return;
-          write(`id: ${event.id}\nevent: ${event.type}\ndata: ${event.body}\n\n`);
-        };
-        const unsubscribe = feed.subscribe((event) => {
-          if (!isLive) hasMissed = true;
-          else if (event.position > replayed) send(event);
-        });
-        end = () => {
-          if (isOver) return;
-          isOver = true;
-          stopBeating();
-          unsubscribe();
-          for (const signal of options.signals) signal.removeEventListener('abort', end);
-          options.onEnd();
-          onPull();
-          try {
-            controller.close();
-          } catch {
-            // The reader has gone already.
-          }
-        };
-        const hasRoom = async () => {
-          while (!isOver && (controller.desiredSize ?? 0) <= 0) {
-            await new Promise<void>((resolve) => {
-              onPull = resolve;
-            });
-          }
-        };
-        /** As fast as the reader reads. New events are in the log meanwhile, so none is buffered. */
-        const replay = async () => {
-          while (!isOver && !isLive) {
-            hasMissed = false;
-            const events = await feed.after(replayed, { account: options.account, limit: page });
-            for (const event of events) {
-              await hasRoom();
-              send(event);
-              replayed = event.position;
-            }
-            isLive = events.length < page && !hasMissed;
-          }
-        };
-        for (const signal of options.signals) signal.addEventListener('abort', end);
-
-        write(': connected\n\n');
-        stopBeating = every(heartbeat, { clock, work: () => write(': still here\n\n') });
-        // A signal that was aborted before fires no event.
-        if (options.signals.some(({ aborted }) => aborted)) end();
-        replay().catch(() => end());
+      async pull(controller) {
+        const next = isOver ? undefined : await source.next().catch(end);
+        if (next?.value !== undefined && !isOver) controller.enqueue(encoder.encode(next.value));
+        else controller.close();
       },
-      pull: () => onPull(),
-      cancel: () => end(),
+      cancel: end,
     },
     new ByteLengthQueuingStrategy({ highWaterMark: readAhead }),
   );
   return new Response(body, { headers: eventStreamHeaders });
+}
+
+function textOf({ id, type, body }: LoggedEvent): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${body}\n\n`;
 }
 
 export const eventStreamHeaders = {
