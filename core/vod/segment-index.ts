@@ -46,42 +46,45 @@ export interface IndexedSegment {
   readonly isDiscontinuity: boolean;
 }
 
-const rowSize = 5;
+/** Numbers of a segment in the index. */
+export const rowSize = 5;
+
+export function rowOf(segment: IndexedSegment): readonly number[] {
+  const { at, size, duration, wallStart, init, isDiscontinuity } = segment;
+  return [at, size, duration, wallStart, init * 2 + Number(isDiscontinuity)];
+}
+
+export function segmentOf(rows: Float64Array, number: number): IndexedSegment {
+  const row = number * rowSize;
+  const last = rows[row + 4];
+  return {
+    at: rows[row],
+    size: rows[row + 1],
+    duration: rows[row + 2],
+    wallStart: rows[row + 3],
+    init: Math.floor(last / 2),
+    isDiscontinuity: last % 2 === 1,
+  };
+}
 
 export function writeSegmentIndex(index: {
   readonly inits: readonly IndexedInit[];
   readonly bandwidth: SegmentIndex['bandwidth'];
   readonly segments: readonly IndexedSegment[];
 }): Uint8Array<ArrayBuffer> {
-  const { segments, ...about } = index;
-  const { bytes, put } = newSegmentIndex({ ...about, count: segments.length });
-  segments.forEach((segment, number) => {
-    put(number, segment);
-  });
-  return bytes;
-}
-
-/** One of `count` segments, which are put in one by one. */
-export function newSegmentIndex(index: {
-  readonly inits: readonly IndexedInit[];
-  readonly bandwidth: SegmentIndex['bandwidth'];
-  readonly count: number;
-}): { readonly bytes: Uint8Array<ArrayBuffer>; put(number: number, segment: IndexedSegment): void } {
-  const { inits, bandwidth, count } = index;
+  const { inits, bandwidth, segments } = index;
   const text = Buffer.from(JSON.stringify({ version: 1, inits, bandwidth }));
   const padding = (8 - ((4 + text.length) % 8)) % 8;
   const start = 4 + text.length + padding;
-  const bytes = new Uint8Array(start + count * rowSize * 8);
+  const bytes = new Uint8Array(start + segments.length * rowSize * 8);
   new DataView(bytes.buffer).setUint32(0, text.length + padding, true);
   bytes.set(text, 4);
   bytes.fill(0x20, 4 + text.length, start);
   const rows = new Float64Array(bytes.buffer, start);
-  return {
-    bytes,
-    put(number, { at, size, duration, wallStart, init, isDiscontinuity }) {
-      rows.set([at, size, duration, wallStart, init * 2 + Number(isDiscontinuity)], number * rowSize);
-    },
-  };
+  segments.forEach((segment, number) => {
+    rows.set(rowOf(segment), number * rowSize);
+  });
+  return bytes;
 }
 
 /** Throws RangeError for anything else. */
@@ -93,7 +96,9 @@ export function readSegmentIndex(bytes: Uint8Array): SegmentIndex {
     throw new RangeError('this is no index of segments');
   const head = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + 4, length).toString()) as Head;
   if (head.version !== 1) throw new RangeError(`version ${head.version} of an index of segments is unknown`);
-  const count = (bytes.length - start) / (rowSize * 8);
+  // Copied, because the rows may lie anywhere in memory.
+  const rows = new Float64Array(new Uint8Array(bytes.subarray(start)).buffer);
+  const count = rows.length / rowSize;
   let starts: Float64Array | undefined;
   const index: SegmentIndex = {
     inits: head.inits,
@@ -106,17 +111,7 @@ export function readSegmentIndex(bytes: Uint8Array): SegmentIndex {
     },
     segment(number) {
       if (!(number >= 0 && number < count)) throw new RangeError(`there is no segment ${number}`);
-      const row = start + number * rowSize * 8;
-      const value = (column: number) => view.getFloat64(row + column * 8, true);
-      const tail = value(4);
-      return {
-        at: value(0),
-        size: value(1),
-        duration: value(2),
-        wallStart: value(3),
-        init: Math.floor(tail / 2),
-        isDiscontinuity: tail % 2 === 1,
-      };
+      return segmentOf(rows, number);
     },
   };
   return index;

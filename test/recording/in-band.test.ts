@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { readVideoHeader } from '../../runtime/media/codecs/headers.ts';
 import { VIDEO_AV1, VIDEO_AVC, VIDEO_HEVC } from '../../runtime/media/flv/codec.ts';
 import { writeInit } from '../../runtime/media/mp4/init.ts';
-import { FragmentReader } from '../../runtime/media/recording/file/fragment-reader.ts';
+import { readOwnFragment } from '../../runtime/media/mp4/own-fragment.ts';
+import { readInit } from '../../runtime/media/mp4/read-init.ts';
 import { parameterSets, withParameterSets } from '../../runtime/media/recording/file/in-band.ts';
-import { readInit } from '../../runtime/media/recording/file/read-init.ts';
 import { readFragments } from '../hls/boxes.ts';
 import { AV1_360P, AVC_360P, HEVC_360P } from '../hls/feed.ts';
 import { AUDIO_ID, fragmentOf, type Sample, VIDEO_ID } from './fragments.ts';
@@ -39,9 +39,9 @@ function put(samples: readonly Uint8Array[], sets = avc, keys: readonly number[]
   });
   const audio = [0, 1, 2].map((index): Sample => ({ dts: index * 1024, duration: 1024, size: 7 + index }));
   const bytes = fragmentOf({ video, audio });
-  const fragment = new FragmentReader();
   const view = new DataView(bytes.buffer);
-  expect(fragment.read(view, 0, view.getUint32(0))).toBe(true);
+  const fragment = readOwnFragment(view, 0, view.getUint32(0));
+  if (fragment === undefined) throw new Error('a fragment cannot be read');
   const whole = withParameterSets(bytes, {
     fragment,
     setsOf: (track) => (track === VIDEO_ID ? sets : undefined),
@@ -51,8 +51,8 @@ function put(samples: readonly Uint8Array[], sets = avc, keys: readonly number[]
   const [after] = readFragments(whole);
   const runOf = (fragments: typeof before, id: number) => fragments.runs.find(({ track }) => track === id);
   expect(runOf(after, AUDIO_ID)).toEqual(runOf(before, AUDIO_ID));
-  expect(fragment.read(new DataView(whole.buffer, whole.byteOffset), 0, view.getUint32(0))).toBe(true);
-  expect(view.getUint32(0) + fragment.dataSize).toBe(whole.length);
+  const again = readOwnFragment(new DataView(whole.buffer, whole.byteOffset), 0, view.getUint32(0));
+  expect(view.getUint32(0) + (again?.dataSize ?? 0)).toBe(whole.length);
   return { bytes, whole, samples: runOf(after, VIDEO_ID)?.samples ?? [] };
 }
 

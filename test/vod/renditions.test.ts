@@ -17,13 +17,10 @@ const small = { codecs: ['avc1.42c01e', 'mp4a.40.2'], width: 426, height: 240, f
 function beside(source: Uint8Array, has: (number: number) => boolean) {
   const whole = readSegmentIndex(source);
   const own = Array.from({ length: whole.count }, (_, number) => number).filter(has);
-  const segments = {
-    count: own.length,
-    get: (place: number) => {
-      const segment = whole.segment(own[place]);
-      return { ...segment, at: 30 + place * 50, size: 40, init: 0, isDiscontinuity: place === 0 };
-    },
-  };
+  const segments = own.map((number, place) => {
+    const segment = whole.segment(number);
+    return { ...segment, at: 30 + place * 50, size: 40, init: 0, isDiscontinuity: place === 0 };
+  });
   return besideSource(whole, { inits: [{ at: 4, size: 10, ...small }], segments });
 }
 
@@ -58,14 +55,11 @@ it('a rendition is put where its source is, by when segments begin and how long 
   const source = indexOf(6);
   const whole = readSegmentIndex(source);
   const shown = (change: (number: number) => object, numbers = [0, 1, 2, 3, 4, 5]) => {
-    const segments = {
-      count: numbers.length,
-      get: (place: number) => ({
-        ...whole.segment(numbers[place]),
-        at: 1000 + place,
-        ...change(numbers[place]),
-      }),
-    };
+    const segments = numbers.map((number, place) => ({
+      ...whole.segment(number),
+      at: 1000 + place,
+      ...change(number),
+    }));
     const { index, share } = besideSource(whole, { inits: [{ at: 4, size: 10, ...small }], segments });
     const made = readSegmentIndex(index);
     const text = Array.from({ length: 6 }, (_, n) =>

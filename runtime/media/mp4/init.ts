@@ -1,6 +1,7 @@
 import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
 import { opusSpecific } from '../codecs/opus.ts';
-import { box, full, join, MATRIX, text, u16, u32 } from './box.ts';
+import { box, full, join, text, u16, u32 } from './box.ts';
+import { displayOf, mvhd, type TrackBoxes, trak } from './movie-boxes.ts';
 
 /** One video track of an init segment. `record` is the payload of `config.box` as the encoder sent it. */
 export interface VideoEntry {
@@ -28,28 +29,15 @@ export function writeInit(tracks: { video?: VideoEntry; audio?: AudioEntry }): U
   const { video, audio } = tracks;
   const ids = [video?.id, audio?.id].filter((id) => id !== undefined);
   const parts = [
-    mvhd(Math.max(...ids) + 1),
-    ...(video === undefined ? [] : [videoTrak(video)]),
-    ...(audio === undefined ? [] : [audioTrak(audio)]),
+    mvhd({ timescale: 1000, created: 0, duration: 0, nextId: Math.max(...ids) + 1 }),
+    ...(video === undefined ? [] : videoTrak(video)),
+    ...(audio === undefined ? [] : audioTrak(audio)),
     box('mvex', ...ids.map((id) => full('trex', 0, 0, u32(id, 1, 0, 0, 0)))),
   ];
   return join([box('ftyp', text('iso6'), u32(0), text('iso6mp41')), box('moov', ...parts)]);
 }
 
-/** Movie header, 8.2.2. */
-function mvhd(nextId: number): Uint8Array {
-  return full(
-    'mvhd',
-    0,
-    0,
-    u32(0, 0, 1000, 0, 0x10000, 0x01000000, 0, 0),
-    MATRIX,
-    new Uint8Array(24),
-    u32(nextId),
-  );
-}
-
-function videoTrak({ id, timescale, config, record, boxes, display }: VideoEntry): Uint8Array {
+function videoTrak({ id, timescale, config, record, boxes, display }: VideoEntry) {
   const shown = Math.min(65_535, Math.round((config.width * config.sarWidth) / config.sarHeight));
   const sar =
     config.sarWidth === config.sarHeight ? [] : [box('pasp', u32(config.sarWidth, config.sarHeight))];
@@ -67,16 +55,13 @@ function videoTrak({ id, timescale, config, record, boxes, display }: VideoEntry
     box(config.box, record),
     ...(boxes === undefined ? sar : [boxes]),
   );
-  return trak({
-    header: tkhd(id, { volume: 0, display: display ?? join([MATRIX, sides(shown, config.height)]) }),
-    timescale,
-    handler: 'vide',
-    media: full('vmhd', 0, 1, u16(0, 0, 0, 0)),
-    entry,
+  return emptyTrak(entry, {
+    ...{ id, isVideo: true, timescale },
+    display: display ?? displayOf(shown, config.height),
   });
 }
 
-function audioTrak({ id, config, record, timescale = config.sampleRate }: AudioEntry): Uint8Array {
+function audioTrak({ id, config, record, timescale = config.sampleRate }: AudioEntry) {
   // AudioSampleEntry, 12.2.3; a rate above 65535 does not fit its 16.16 field and is then left 0.
   const rate = config.sampleRate < 65_536 ? config.sampleRate : 0;
   const specific =
@@ -91,13 +76,7 @@ function audioTrak({ id, config, record, timescale = config.sampleRate }: AudioE
     u16(rate, 0),
     specific,
   );
-  return trak({
-    header: tkhd(id, { volume: 0x100, display: join([MATRIX, sides(0, 0)]) }),
-    timescale,
-    handler: 'soun',
-    media: full('smhd', 0, 0, u32(0)),
-    entry,
-  });
+  return emptyTrak(entry, { id, isVideo: false, timescale, display: displayOf(0, 0) });
 }
 
 /** ES_Descriptor with the decoder's configuration, ISO/IEC 14496-1 7.2.6.5. */
@@ -114,27 +93,13 @@ function descriptor(tag: number, ...payload: Uint8Array[]): Uint8Array {
   return join([Uint8Array.of(tag), length, Uint8Array.of(size & 127), body]);
 }
 
-/** Track header, 8.3.2; enabled, in movie. */
-function tkhd(id: number, shape: { volume: number; display: Uint8Array }): Uint8Array {
-  return full('tkhd', 0, 3, u32(0, 0, id, 0, 0, 0, 0), u16(0, 0, shape.volume, 0), shape.display);
-}
-
-function sides(width: number, height: number): Uint8Array {
-  return u32(width * 65_536, height * 65_536);
-}
-
-function trak(options: {
-  header: Uint8Array;
-  timescale: number;
-  handler: string;
-  media: Uint8Array;
-  entry: Uint8Array;
-}): Uint8Array {
+/** A track without samples. */
+function emptyTrak(
+  entry: Uint8Array,
+  track: Pick<TrackBoxes, 'id' | 'isVideo' | 'timescale' | 'display'>,
+): readonly Uint8Array[] {
   const none = (type: string) => full(type, 0, 0, u32(0));
-  const stsd = full('stsd', 0, 0, u32(1), options.entry);
-  const stbl = box('stbl', stsd, none('stts'), none('stsc'), full('stsz', 0, 0, u32(0, 0)), none('stco'));
-  const dinf = box('dinf', full('dref', 0, 0, u32(1), full('url ', 0, 1)));
-  const mdhd = full('mdhd', 0, 0, u32(0, 0, options.timescale, 0), u16(0x55c4, 0));
-  const hdlr = full('hdlr', 0, 0, u32(0), text(options.handler), u32(0, 0, 0), text('Millrace\0'));
-  return box('trak', options.header, box('mdia', mdhd, hdlr, box('minf', options.media, dinf, stbl)));
+  const stsd = full('stsd', 0, 0, u32(1), entry);
+  const tables = [stsd, none('stts'), none('stsc'), full('stsz', 0, 0, u32(0, 0)), none('stco')];
+  return trak({ ...track, created: 0, movieDuration: 0, duration: 0, edits: [], tables });
 }

@@ -1,7 +1,8 @@
 import type { StillBytes, StillSource } from '../../../core/ports/stills.ts';
 import { MDAT, MOOF } from '../mp4/fragment-boxes.ts';
-import { DTS, FragmentSamples, OFFSET, PTS, SIZE, STRIDE, SYNC, TRACK } from '../mp4/fragment-samples.ts';
-import { type InitTrack, readInit } from '../recording/file/read-init.ts';
+import { FragmentCursor, readFragment } from '../mp4/fragment-reader.ts';
+import { Refusal } from '../mp4/inspect/boxes.ts';
+import { type InitTrack, readInit } from '../mp4/read-init.ts';
 
 /** Largest picture that a still is made of, pixels. */
 export const maxSourcePixels = 8192 * 4352;
@@ -106,23 +107,26 @@ export async function findPictures(
 /** The pictures of the fragment with this `moof`, by the one video track of `tracks`. Throws NoPicture. */
 function fragmentPictures(moof: Uint8Array, tracks: readonly InitTrack[]): FragmentPictures {
   const view = new DataView(moof.buffer, moof.byteOffset, moof.length);
-  const samples = new FragmentSamples({ most: maxSamples });
   const trackOf = (id: number) => tracks.find((track) => track.id === id);
-  try {
-    samples.read(view, moof.length, (id) => trackOf(id) && { duration: 0, size: 0, flags: 0 });
-  } catch (error) {
-    if (error instanceof RangeError) throw damaged();
-    throw error;
-  }
+  const defaults = { duration: 0, size: 0, flags: 0, entry: 1 };
   const pictures: FragmentPicture[] = [];
   let soundStart: number | undefined;
-  for (let row = 0; row < samples.count * STRIDE; row += STRIDE) {
-    const [id, dts, pts, at, size, sync] = [TRACK, DTS, PTS, OFFSET, SIZE, SYNC].map(
-      (column) => samples.table[row + column],
+  try {
+    const runs = readFragment(
+      { type: 'moof', view, from: 8, to: moof.length },
+      { at: 0, most: maxSamples, trackOf: (id) => trackOf(id) && { defaults } },
     );
-    const track = trackOf(id);
-    if (track?.isVideo) pictures.push({ at, size, dts, pts, isSync: sync === 1 });
-    else if (track) soundStart ??= dts / track.timescale;
+    const cursor = new FragmentCursor(runs);
+    while (cursor.next()) {
+      const { at, size, dts, shift, isSync } = cursor;
+      const track = trackOf(cursor.track);
+      if (at < moof.length) throw damaged();
+      if (track?.isVideo) pictures.push({ at, size, dts, pts: dts + shift, isSync });
+      else if (track) soundStart ??= dts / track.timescale;
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw damaged();
+    throw error;
   }
   return { pictures, soundStart };
 }

@@ -1,6 +1,6 @@
 import { BoxStream } from '../ffmpeg/box-stream.ts';
 import { type Box, Children, Fields } from '../mp4/inspect/boxes.ts';
-import { readTimes } from '../mp4/inspect/movie.ts';
+import { readTimes, readTrackHead } from '../mp4/inspect/movie.ts';
 
 /** Largest `moov` or `moof` box that ffmpeg may write. */
 const maxBoxBytes = 4 * 1_048_576;
@@ -43,13 +43,9 @@ export class FragmentScan {
 
   #movie(moov: Box): void {
     for (const trak of new Children(moov).all.filter(({ type }) => type === 'trak')) {
-      const mdia = new Children(new Children(trak).need('mdia'));
-      const handler = new Fields(mdia.need('hdlr'));
-      handler.skip(8);
-      if (handler.type() !== 'vide' || this.#video) continue;
-      const tkhd = new Fields(new Children(trak).need('tkhd'));
-      tkhd.skip(tkhd.full().version === 1 ? 16 : 8);
-      this.#video = { id: tkhd.u32(), timescale: Math.max(1, readTimes(mdia.need('mdhd')).timescale) };
+      const { id, handler, mdia } = readTrackHead(new Children(trak));
+      if (handler !== 'vide' || this.#video) continue;
+      this.#video = { id, timescale: Math.max(1, readTimes(mdia.need('mdhd')).timescale) };
     }
     this.#onMovie(moov);
     this.hasMovie = true;

@@ -1,24 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import {
-  CTS,
-  DURATION,
-  type ReadRun,
-  STRIDE,
-  SYNC,
-} from '../../../runtime/media/recording/file/fragment-reader.ts';
+import { PICTURE_RUN } from '../../../runtime/media/mp4/fragment.ts';
+import { DEPENDS, INDEPENDENT } from '../../../runtime/media/mp4/fragment-boxes.ts';
+import type { FragmentRun } from '../../../runtime/media/mp4/fragment-reader.ts';
 import { LadderBroken } from '../../../runtime/media/renditions/ladder.ts';
 import { PictureOrder } from '../../../runtime/media/renditions/live/picture-order.ts';
 
 /** So many pictures from this number on, each shown `shift` ticks after it is decoded. */
-function run(from: number, options: { count: number; shift?: number; isSync?: boolean }): ReadRun {
+function run(from: number, options: { count: number; shift?: number; isSync?: boolean }): FragmentRun {
   const { count, shift = 0, isSync = false } = options;
-  const table = new Int32Array(count * STRIDE);
+  const view = new DataView(new ArrayBuffer(count * 16));
   for (let row = 0; row < count; row += 1) {
-    table[row * STRIDE + DURATION] = 100;
-    table[row * STRIDE + CTS] = shift;
-    table[row * STRIDE + SYNC] = row === 0 && isSync ? 1 : 0;
+    view.setUint32(row * 16, 100);
+    view.setUint32(row * 16 + 4, 1);
+    view.setUint32(row * 16 + 8, row === 0 && isSync ? INDEPENDENT : DEPENDS);
+    view.setInt32(row * 16 + 12, shift);
   }
-  return { start: from * 100, count, table } as unknown as ReadRun;
+  return {
+    track: 1,
+    rows: { view, at: 0, count },
+    flags: PICTURE_RUN & 0xffffff,
+    defaults: { duration: 0, size: 0, flags: 0, entry: 1 },
+    firstFlags: undefined,
+    ...{ at: 0, dts: from * 100, ticks: count * 100, bytes: count },
+  };
 }
 
 describe('the order of pictures', () => {

@@ -1,3 +1,4 @@
+import type { SampleDefaults } from '../fragment-reader.ts';
 import { type Box, Children, Fields, ForeignRefusal, Refusal, readTable } from './boxes.ts';
 import { readSampleEntry, type SampleEntry } from './sample-entry.ts';
 import { readSampleTables, type SampleTables } from './sample-tables.ts';
@@ -20,15 +21,7 @@ export interface Movie {
   /** The others, in plain words. */
   readonly passedOver: readonly string[];
   /** Present: fragments may follow. */
-  readonly fragmentDefaults: ReadonlyMap<number, FragmentDefaults> | undefined;
-}
-
-/** Track extends box, 8.8.3. */
-export interface FragmentDefaults {
-  readonly duration: number;
-  readonly size: number;
-  readonly flags: number;
-  readonly entry: number;
+  readonly fragmentDefaults: ReadonlyMap<number, SampleDefaults> | undefined;
 }
 
 export function readMovie(moov: Box): Movie {
@@ -93,9 +86,9 @@ function wanted({ handler }: Track): string {
   return handler === 'vide' ? 'H.264' : 'AAC';
 }
 
-function readDefaults(mvex: Box | undefined): Map<number, FragmentDefaults> | undefined {
+function readDefaults(mvex: Box | undefined): Map<number, SampleDefaults> | undefined {
   if (mvex === undefined) return undefined;
-  const defaults = new Map<number, FragmentDefaults>();
+  const defaults = new Map<number, SampleDefaults>();
   for (const box of new Children(mvex).all) {
     if (box.type !== 'trex') continue;
     const fields = new Fields(box);
@@ -141,20 +134,25 @@ export interface Edits {
   readonly start: number;
 }
 
-/** @param options.timescale of the movie */
-export function readTrack(trak: Box, options: { readonly timescale: number }): Track {
-  const children = new Children(trak);
-  const tkhd = new Fields(children.need('tkhd'));
+/** What is read of any track: its header (8.3.2), and what it holds (8.4.3). */
+export function readTrackHead(trak: Children) {
+  const tkhd = new Fields(trak.need('tkhd'));
   const isLong = tkhd.full().version === 1;
   tkhd.skip(isLong ? 16 : 8);
   const id = tkhd.u32();
   // Reserved, duration, reserved, layer, group, volume, reserved.
   tkhd.skip(isLong ? 28 : 24);
   const display = tkhd.bytes(44);
-  const mdia = new Children(children.need('mdia'));
+  const mdia = new Children(trak.need('mdia'));
   const hdlr = new Fields(mdia.need('hdlr'));
   hdlr.skip(8);
-  const handler = hdlr.type();
+  return { id, display, handler: hdlr.type(), mdia };
+}
+
+/** @param options.timescale of the movie */
+function readTrack(trak: Box, options: { readonly timescale: number }): Track {
+  const children = new Children(trak);
+  const { id, display, handler, mdia } = readTrackHead(children);
   const chapters = readChapters(children.find('tref'));
   const kind = handler === 'vide' ? 'video' : handler === 'soun' ? 'audio' : undefined;
   const label = kind === undefined ? `track ${id}` : `the ${kind} track (track ${id})`;

@@ -1,8 +1,9 @@
 import { canHaveHead, takeHead } from '../../vod/head.ts';
+import { FragmentCursor, type FragmentRun } from '../fragment-reader.ts';
 import { type Box, ForeignRefusal, Refusal, typeAt } from './boxes.ts';
 import { type FileBox, FileWindow, fileBoxes, type ReadableFile, readAhead } from './file.ts';
 import { containerOf, declaredDuration, sniff } from './foreign.ts';
-import { FragmentCursor, type FragmentRun, Fragments } from './fragments.ts';
+import { Fragments } from './fragments.ts';
 import { claimedOf, type Movie, readMovie, type Track } from './movie.ts';
 import { TableCursor } from './sample-tables.ts';
 import { type Measure, maxSamples, measure, nothing, type SampleCursor } from './samples.ts';
@@ -74,7 +75,7 @@ export async function readFilm(
   if (movie === undefined || place === undefined)
     throw new Refusal('it has no moov box: it is cut off, or whoever wrote it did not come to an end');
   const tracks = movie.tracks.map((track) => {
-    const runs = fragments?.of(track)?.runs ?? [];
+    const runs = fragments?.runsOf(track) ?? [];
     const before = measures.get(track) ?? nothing;
     const whole = measure(new FragmentCursor(runs), { ...subject(track, file.size), before });
     measures.set(track, whole);

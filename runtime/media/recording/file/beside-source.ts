@@ -1,11 +1,12 @@
 import type { Variant } from '../../../../core/hls/playlist.ts';
 import {
   type IndexedInit,
-  newSegmentIndex,
+  type IndexedSegment,
   type SegmentIndex,
   variantOf,
+  writeSegmentIndex,
 } from '../../../../core/vod/segment-index.ts';
-import { bandwidthOf, type Segments } from './finish-file.ts';
+import { bandwidthOf } from './finish-file.ts';
 
 /** A rendition next to its source. */
 export interface BesideSource {
@@ -24,49 +25,46 @@ export interface BesideSource {
  */
 export function besideSource(
   source: SegmentIndex,
-  own: { readonly inits: readonly IndexedInit[]; readonly segments: Segments },
+  own: { readonly inits: readonly IndexedInit[]; readonly segments: readonly IndexedSegment[] },
 ): BesideSource {
   const counterparts = counterpartsOf(source, own.segments);
-  const shown = counterparts.filter((number) => number >= 0);
+  const shown = counterparts.filter((segment) => segment !== undefined);
   const inits = own.inits.filter(({ ofSource }) => ofSource === undefined);
   const borrowed = source.inits.map((init, number) => ({ ...init, ofSource: number }));
-  const bandwidth = bandwidthOf({ count: shown.length, get: (number) => own.segments.get(shown[number]) });
-  const index = newSegmentIndex({ inits: [...inits, ...borrowed], bandwidth, count: source.count });
+  const bandwidth = bandwidthOf(shown);
   let duration = 0;
   let ownDuration = 0;
-  counterparts.forEach((counterpart, number) => {
+  const segments = counterparts.map((counterpart, number) => {
     const segment = source.segment(number);
     duration += segment.duration;
-    if (counterpart < 0) {
-      index.put(number, { ...segment, init: inits.length + segment.init });
-      return;
-    }
+    if (counterpart === undefined) return { ...segment, init: inits.length + segment.init };
     ownDuration += segment.duration;
-    const { at, size, init } = own.segments.get(counterpart);
-    index.put(number, { ...segment, at, size, init });
+    const { at, size, init } = counterpart;
+    return { ...segment, at, size, init };
   });
   // A player must be able to decode the borrowed segments too.
   const codecs = shown.length < source.count ? borrowed : [];
   const { codecs: all } = variantOf({ inits: [...inits, ...codecs], bandwidth });
   return {
-    index: index.bytes,
+    index: writeSegmentIndex({ inits: [...inits, ...borrowed], bandwidth, segments }),
     variant: { ...variantOf({ inits, bandwidth }), codecs: all },
     share: duration > 0 ? ownDuration / duration : 0,
   };
 }
 
-/** For each segment of the source the number of its counterpart, ascending; -1: there is none. */
-function counterpartsOf(source: SegmentIndex, own: Segments): Int32Array {
-  const starts = new Map<number, number>();
-  for (let number = 0; number < own.count; number += 1)
-    starts.set(Math.round(own.get(number).wallStart), number);
+/** For each segment of the source its counterpart, ascending; undefined: there is none. */
+function counterpartsOf(
+  source: SegmentIndex,
+  own: readonly IndexedSegment[],
+): (IndexedSegment | undefined)[] {
+  const numbers = new Map(own.map(({ wallStart }, number) => [Math.round(wallStart), number]));
   let last = -1;
-  return Int32Array.from({ length: source.count }, (_, number) => {
+  return Array.from({ length: source.count }, (_, number) => {
     const { wallStart, duration } = source.segment(number);
-    const found = starts.get(Math.round(wallStart)) ?? -1;
-    if (found <= last || Math.abs(own.get(found).duration - duration) > mostAway) return -1;
+    const found = numbers.get(Math.round(wallStart)) ?? -1;
+    if (found <= last || Math.abs(own[found].duration - duration) > mostAway) return undefined;
     last = found;
-    return found;
+    return own[found];
   });
 }
 

@@ -1,5 +1,5 @@
-import { CTS, DURATION, type FragmentReader, type ReadRun, SIZE, STRIDE, SYNC } from './fragment-reader.ts';
-import type { InitTrack } from './read-init.ts';
+import { FragmentCursor, type FragmentRun } from '../../mp4/fragment-reader.ts';
+import type { InitTrack } from '../../mp4/read-init.ts';
 import { TrackTable } from './track-table.ts';
 
 /**
@@ -20,28 +20,22 @@ export class Film {
     this.#isNew = true;
   }
 
-  /** @param at where it lies in the file */
-  fragment(fragment: FragmentReader, at: number): void {
-    if (this.#isNew || this.#isAnotherTime(fragment)) this.#align(fragment);
+  /** @param at where the fragment of these runs lies in the file */
+  fragment(runs: readonly FragmentRun[], at: number): void {
+    if (this.#isNew || runs.every((run) => this.#hasJumped(run))) this.#align(runs);
     this.#isNew = false;
-    for (let i = 0; i < fragment.count; i += 1) {
-      const run = fragment.runs[i];
+    for (const run of runs) {
       const bound = this.#bound.get(run.track);
       if (bound === undefined) continue;
       const { table, entry } = bound;
-      let offset = at + run.offset;
-      let time = run.start;
       // One track that jumps while the others do not is damaged: it continues where it was.
-      const shift = this.#hasJumped(run) ? table.end - time : Math.round(this.#shift * table.timescale);
+      const shift = this.#hasJumped(run) ? table.end - run.dts : Math.round(this.#shift * table.timescale);
       bound.isGoing = true;
-      table.chunk({ at: offset, samples: run.count, entry, time: time + shift });
-      for (let row = 0; row < run.count * STRIDE; row += STRIDE) {
-        const duration = run.table[row + DURATION];
-        const size = run.table[row + SIZE];
-        const isKey = run.table[row + SYNC] === 1;
-        table.sample(time + shift, run.table[row + CTS], size, isKey, duration, offset);
-        offset += size;
-        time += duration;
+      table.chunk({ at: at + run.at, samples: run.rows.count, entry, time: run.dts + shift });
+      const cursor = new FragmentCursor([run]);
+      while (cursor.next()) {
+        const { dts, size, isSync, duration } = cursor;
+        table.sample(dts + shift, cursor.shift, size, isSync, duration, at + cursor.at);
       }
     }
   }
@@ -59,32 +53,26 @@ export class Film {
   }
 
   /** Within a run a part begins where the one before ended; when no track does, the clock has jumped. */
-  #isAnotherTime(fragment: FragmentReader): boolean {
-    const runs = fragment.runs.slice(0, fragment.count);
-    return runs.every((run) => this.#hasJumped(run));
-  }
-
-  #hasJumped({ track, start }: ReadRun): boolean {
+  #hasJumped({ track, dts }: FragmentRun): boolean {
     const bound = this.#bound.get(track);
     if (bound === undefined || !bound.isGoing) return false;
     const { table } = bound;
-    const away = (start - table.end) / table.timescale + this.#shift;
+    const away = (dts - table.end) / table.timescale + this.#shift;
     return away < -BACK || away > AHEAD;
   }
 
   /** Shifts what follows behind everything that is there, in decode and in display time. */
-  #align(fragment: FragmentReader): void {
+  #align(runs: readonly FragmentRun[]): void {
     let decoded = Number.POSITIVE_INFINITY;
     let shown = Number.POSITIVE_INFINITY;
     const starts = new Map<TrackTable, number>();
-    for (let i = 0; i < fragment.count; i += 1) {
-      const run = fragment.runs[i];
+    for (const run of runs) {
       const bound = this.#bound.get(run.track);
       if (bound === undefined) continue;
-      const start = run.start / bound.table.timescale;
+      const start = run.dts / bound.table.timescale;
       starts.set(bound.table, start);
       decoded = Math.min(decoded, start);
-      if (bound.table.isVideo) shown = Math.min(shown, shownFrom(fragment, i) / bound.table.timescale);
+      if (bound.table.isVideo) shown = Math.min(shown, shownFrom(run) / bound.table.timescale);
     }
     if (starts.size === 0) return;
     // Sound that comes long before the first picture is not cut off.
@@ -119,13 +107,9 @@ const AHEAD = 60;
 const TRIMMED = 0.5;
 
 /** When the first picture of a run is shown, ticks. */
-function shownFrom(fragment: FragmentReader, index: number): number {
-  const { start, count, table } = fragment.runs[index];
-  let time = start;
+function shownFrom(run: FragmentRun): number {
+  const cursor = new FragmentCursor([run]);
   let first = Number.POSITIVE_INFINITY;
-  for (let row = 0; row < count * STRIDE; row += STRIDE) {
-    first = Math.min(first, time + table[row + CTS]);
-    time += table[row + DURATION];
-  }
+  while (cursor.next()) first = Math.min(first, cursor.dts + cursor.shift);
   return first;
 }

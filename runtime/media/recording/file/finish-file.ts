@@ -1,15 +1,17 @@
 import type { VideoSpec } from '../../../../core/ports/recorder.ts';
 import {
   type IndexedSegment,
-  newSegmentIndex,
   type SegmentIndex,
+  writeSegmentIndex,
 } from '../../../../core/vod/segment-index.ts';
 import { Rate } from '../../live/rate.ts';
 import { join } from '../../mp4/box.ts';
+import { mapChunkOffsets } from '../../mp4/chunk-offsets.ts';
+import { boxAround } from '../../mp4/read-init.ts';
 import type { FileIo } from '../thread/file-io.ts';
 import { Film } from './film.ts';
 import { FILE_TYPE } from './layout.ts';
-import { moveChunks, writeMoov } from './moov.ts';
+import { writeMoov } from './moov.ts';
 import type { Inits } from './scan.ts';
 import type { Steps } from './steps.ts';
 import { videoSpec } from './video-spec.ts';
@@ -26,19 +28,13 @@ export interface FinishedFile {
   readonly startedAt: number;
 }
 
-/** Segments by their number, from 0. */
-export interface Segments {
-  readonly count: number;
-  get(number: number): IndexedSegment;
-}
-
 /**
  * Writes the moov behind the extents, which end at `end`. The same file gives the same bytes, so a finish that was torn is
  * done again. Undefined: there are no samples. In memory is the moov, twice (100 MB each for a day of film).
  */
 export function* finishFile(
   io: FileIo,
-  file: { end: number; inits: Inits; segments: Segments },
+  file: { end: number; inits: Inits; segments: readonly IndexedSegment[] },
 ): Steps<FinishedFile | undefined> {
   const { end, inits, segments } = file;
   const film = new Film();
@@ -46,7 +42,7 @@ export function* finishFile(
     until: end,
     visitor: {
       run: (number) => film.run(inits.tracks[number]),
-      fragment: (fragment, { at }) => film.fragment(fragment, at),
+      fragment: (runs, { at }) => film.fragment(runs, at),
     },
   });
   const tracks = film.tracks
@@ -54,7 +50,7 @@ export function* finishFile(
     .sort((a, b) => Number(b.isVideo) - Number(a.isVideo));
   if (tracks.length === 0) return undefined;
   for (const track of tracks) track.close();
-  const startedAt = segments.get(0).wallStart;
+  const startedAt = segments[0].wallStart;
   yield;
   const head = join([FILE_TYPE, ...writeMoov(tracks, { startedAt })]);
   yield;
@@ -65,12 +61,12 @@ export function* finishFile(
     io.write(end + at, moov.subarray(at, at + pieceBytes));
     yield;
   }
-  moveChunks(moov, moov.length);
+  mapChunkOffsets(boxAround('moov', moov, 8), (offset) => offset + moov.length);
   yield;
   return {
     size,
     head: { bytes: head, from: FILE_TYPE.length, to: end },
-    index: writeIndex(inits.list, segments),
+    index: writeSegmentIndex({ inits: inits.list, bandwidth: bandwidthOf(segments), segments }),
     spec: videoSpec(tracks, { size }),
     startedAt,
   };
@@ -79,22 +75,11 @@ export function* finishFile(
 /** Bytes of the moov that are written at once. */
 const pieceBytes = 262_144;
 
-function writeIndex(inits: SegmentIndex['inits'], segments: Segments): Uint8Array<ArrayBuffer> {
-  const index = newSegmentIndex({ inits, bandwidth: bandwidthOf(segments), count: segments.count });
-  for (let number = 0; number < segments.count; number += 1) index.put(number, segments.get(number));
-  return index.bytes;
-}
-
-export function bandwidthOf(segments: Segments): SegmentIndex['bandwidth'] {
-  let longest = 0;
-  for (let number = 0; number < segments.count; number += 1)
-    longest = Math.max(longest, segments.get(number).duration);
+export function bandwidthOf(segments: readonly IndexedSegment[]): SegmentIndex['bandwidth'] {
+  const longest = segments.reduce((most, { duration }) => Math.max(most, duration), 0);
   // As a playlist says it: the greatest duration, rounded.
   const target = Math.max(1, Math.round(longest));
   const rate = new Rate();
-  for (let number = 0; number < segments.count; number += 1) {
-    const { size, duration } = segments.get(number);
-    if (duration > 0) rate.add(size, duration, target);
-  }
+  for (const { size, duration } of segments) if (duration > 0) rate.add(size, duration, target);
   return { average: rate.average, peak: rate.peak };
 }

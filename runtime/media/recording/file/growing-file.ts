@@ -1,12 +1,12 @@
 import type { IndexedInit, IndexedSegment } from '../../../../core/vod/segment-index.ts';
 import { join } from '../../mp4/box.ts';
+import { readOwnFragment } from '../../mp4/own-fragment.ts';
+import { type InitTrack, readInit } from '../../mp4/read-init.ts';
 import type { FedInit, FedPart } from '../feed.ts';
 import type { FileIo } from '../thread/file-io.ts';
-import { type FinishedFile, finishFile, type Segments } from './finish-file.ts';
-import { FragmentReader } from './fragment-reader.ts';
+import { type FinishedFile, finishFile } from './finish-file.ts';
 import { type ParameterSets, parameterSets, withParameterSets } from './in-band.ts';
 import { extentHeader, FILE_TYPE, writeRunMarker, writeSegmentMarker } from './layout.ts';
-import { type InitTrack, readInit } from './read-init.ts';
 import { beginsWithKey, durationOf, type Scan, scanFile } from './scan.ts';
 import type { Steps } from './steps.ts';
 import { indexBytes } from './walk.ts';
@@ -30,7 +30,6 @@ export class GrowingFile {
   readonly cut: { readonly at: number; readonly bytes: number; readonly reason: string } | undefined;
   readonly #io: FileIo;
   readonly #scan: Scan;
-  readonly #reader = new FragmentReader();
   /** Where the next byte goes: behind it is at most what a failed write left, or the moov. */
   #end: number;
   #sealed = 0;
@@ -153,19 +152,19 @@ export class GrowingFile {
     if (this.#extent > 0) this.#seal();
     if (!this.#isFinished) this.#mend();
     const { inits, segments } = this.#scan;
-    const finished = yield* finishFile(this.#io, { end: this.#end, inits, segments });
+    const finished = yield* finishFile(this.#io, { end: this.#end, inits, segments: segments.all() });
     this.#isFinished = finished !== undefined;
     return finished;
   }
 
   /** Closes the file without a `moov`: a rendition, of which only segments are played. May be repeated. */
-  close(): { readonly size: number; readonly inits: readonly IndexedInit[]; readonly segments: Segments } {
+  close(): { size: number; inits: readonly IndexedInit[]; segments: readonly IndexedSegment[] } {
     this.pause();
     if (this.#extent > 0) this.#seal();
     this.#mend();
     if (this.#io.size > this.#end) this.#io.truncate(this.#end);
     const { inits, segments } = this.#scan;
-    return { size: this.#end, inits: inits.list, segments };
+    return { size: this.#end, inits: inits.list, segments: segments.all() };
   }
 
   /** Writes what stands before a segment, and its first part. */
@@ -202,11 +201,12 @@ export class GrowingFile {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const size = bytes.length >= 8 ? view.getUint32(0) : 0;
     const isMoof = size >= 8 && size <= indexBytes && size + 8 <= bytes.length;
-    const fragment = this.#reader;
-    if (!isMoof || !fragment.read(view, 0, size) || size + fragment.dataSize !== bytes.length)
+    const fragment = isMoof ? readOwnFragment(view, 0, size) : undefined;
+    if (fragment === undefined || size + fragment.dataSize !== bytes.length)
       throw new RangeError('a part must be one moof and its mdat, as the packager writes them');
     const whole = withParameterSets(bytes, { fragment, setsOf: (track) => sets.get(track) });
-    return { whole, duration: durationOf(fragment, tracks), isKey: beginsWithKey(fragment, tracks) };
+    const { runs } = fragment;
+    return { whole, duration: durationOf(runs, tracks), isKey: beginsWithKey(runs, tracks) };
   }
 
   #closeSegment(): void {

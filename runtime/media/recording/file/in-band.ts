@@ -1,5 +1,6 @@
-import { type FragmentReader, type ReadRun, SIZE, STRIDE, SYNC } from './fragment-reader.ts';
-import { children } from './read-init.ts';
+import { FragmentCursor, rowSize } from '../../mp4/fragment-reader.ts';
+import type { OwnFragment } from '../../mp4/own-fragment.ts';
+import { boxInEntry } from '../../mp4/read-init.ts';
 
 /** The parameter sets of a sample entry as they stand in a sample. */
 export interface ParameterSets {
@@ -18,22 +19,25 @@ export interface ParameterSets {
  */
 export function withParameterSets(
   bytes: Uint8Array,
-  options: { fragment: FragmentReader; setsOf: (track: number) => ParameterSets | undefined },
+  options: { fragment: OwnFragment; setsOf: (track: number) => ParameterSets | undefined },
 ): Uint8Array {
   const { fragment, setsOf } = options;
   const added: { at: number; sets: Uint8Array }[] = [];
   let grown = 0;
   const changes: { at: number; value: number }[] = [];
-  for (let i = 0; i < fragment.count; i += 1) {
-    const run = fragment.runs[i];
-    if (grown > 0) changes.push({ at: run.offsetAt, value: run.offset + grown });
+  for (const run of fragment.runs) {
+    const { rows, flags } = run;
+    // The data offset stands in front of the rows; in a row the size stands behind the duration.
+    if (grown > 0) changes.push({ at: rows.at - 4, value: run.at + grown });
     const sets = setsOf(run.track);
     if (sets === undefined) continue;
-    for (const { at, sample, sizeAt, size } of keyFrames(run)) {
-      const place = placeOf(bytes.subarray(at, at + size), sets);
+    const cursor = new FragmentCursor([run]);
+    for (let sizeAt = rows.at + 4; cursor.next(); sizeAt += rowSize(flags)) {
+      const { at, size, isSync } = cursor;
+      const place = isSync ? placeOf(bytes.subarray(at, at + size), sets) : -1;
       if (place < 0) continue;
       added.push({ at: at + place, sets: sets.bytes });
-      changes.push({ at: sizeAt(sample), value: size + sets.bytes.length });
+      changes.push({ at: sizeAt, value: size + sets.bytes.length });
       grown += sets.bytes.length;
     }
   }
@@ -56,9 +60,9 @@ export function withParameterSets(
 
 /** Undefined: this codec's key frames have all that a decoder needs, or the entry does not tell. */
 export function parameterSets(entry: Uint8Array): ParameterSets | undefined {
-  const found = children(entry, 86)?.find(({ type }) => type === 'avcC' || type === 'hvcC');
+  const found = boxInEntry({ entry, isVideo: true }, ['avcC', 'hvcC']);
   if (found === undefined) return undefined;
-  const record = found.bytes.subarray(8);
+  const record = found.payload;
   const isHevc = found.type === 'hvcC';
   const units = isHevc ? hevcUnits(record) : avcUnits(record);
   const lengthSize = (record[isHevc ? 21 : 4] & 3) + 1;
@@ -76,16 +80,6 @@ export function parameterSets(entry: Uint8Array): ParameterSets | undefined {
 }
 
 const NOTHING = new Uint8Array(0);
-
-function* keyFrames(run: ReadRun) {
-  let at = run.offset;
-  const sizeAt = (sample: number) => run.samplesAt + sample * run.width + 4;
-  for (let sample = 0; sample < run.count; sample += 1) {
-    const size = run.table[sample * STRIDE + SIZE];
-    if (run.table[sample * STRIDE + SYNC] === 1) yield { at, sample, sizeAt, size };
-    at += size;
-  }
-}
 
 /** Where parameter sets go in a sample; -1: it has some, or is not to be understood. */
 function placeOf(sample: Uint8Array, { lengthSize, isHevc }: ParameterSets): number {

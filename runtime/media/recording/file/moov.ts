@@ -1,5 +1,6 @@
-import { box, full, MATRIX, text, u16, u32, u64 } from '../../mp4/box.ts';
-import { children } from './read-init.ts';
+import { box, full, u16, u32, u64 } from '../../mp4/box.ts';
+import { displayOf, mvhd, trak, tree } from '../../mp4/movie-boxes.ts';
+import { boxInEntry } from '../../mp4/read-init.ts';
 import type { TrackTable, Words } from './track-table.ts';
 
 /** Ticks a second of the film's own clock, in which edits are written: those of pictures, so that nothing is rounded. */
@@ -16,10 +17,21 @@ export function writeMoov(
   const created = Math.max(0, Math.floor(options.startedAt / 1000) + EPOCH);
   const edits = tracks.map((track) => editsOf(track));
   const duration = Math.max(...edits.map((edit) => edit.empty + edit.length));
+  const traks = tracks.map((track, index) => {
+    const { isVideo, timescale, duration, entries } = track;
+    const { shownWidth, height } = isVideo ? pictureSize(entries[0].bytes) : { shownWidth: 0, height: 0 };
+    return trak({
+      ...{ id: index + 1, isVideo, timescale, created, duration },
+      movieDuration: edits[index].empty + edits[index].length,
+      display: displayOf(shownWidth, height),
+      edits: [box('edts', elst(edits[index]))],
+      tables: tables(track),
+    });
+  });
   return tree(
     'moov',
-    [mvhd({ created, duration, next: tracks.length + 1 })],
-    ...tracks.map((track, index) => trak(track, { id: index + 1, created, edit: edits[index] })),
+    [mvhd({ timescale: TIMESCALE, created, duration, nextId: tracks.length + 1 })],
+    ...traks,
   );
 }
 
@@ -34,25 +46,12 @@ export function pictureSize(entry: Uint8Array): { width: number; height: number;
   const view = viewOf(entry);
   const width = view.getUint16(32);
   const height = view.getUint16(34);
-  const pasp = children(entry, 86)?.find(({ type }) => type === 'pasp')?.bytes;
-  if (pasp?.length !== 16) return { width, height, shownWidth: width };
-  const across = viewOf(pasp).getUint32(8);
-  const down = viewOf(pasp).getUint32(12);
+  const pasp = boxInEntry({ entry, isVideo: true }, ['pasp'])?.payload;
+  if (pasp?.length !== 8) return { width, height, shownWidth: width };
+  const across = viewOf(pasp).getUint32(0);
+  const down = viewOf(pasp).getUint32(4);
   const shown = across > 0 && down > 0 ? Math.round((width * across) / down) : width;
   return { width, height, shownWidth: Math.min(0xffff, shown) };
-}
-
-/** The chunk offsets of this moov become greater by `by`, in place. */
-export function moveChunks(moov: Uint8Array, by: number): void {
-  let found = [moov];
-  for (const type of ['trak', 'mdia', 'minf', 'stbl', 'co64'])
-    found = found.flatMap((parent) =>
-      (children(parent, 8) ?? []).filter((child) => child.type === type).map(({ bytes }) => bytes),
-    );
-  for (const co64 of found) {
-    const view = viewOf(co64);
-    for (let at = 16; at < co64.length; at += 8) view.setBigUint64(at, view.getBigUint64(at) + BigInt(by));
-  }
 }
 
 /** Seconds from 1904, where these boxes count from, to 1970. */
@@ -76,69 +75,6 @@ function editsOf({ first, shownFrom, shownUntil, timescale }: TrackTable): Edits
   };
 }
 
-function mvhd(movie: { created: number; duration: number; next: number }): Uint8Array {
-  const { created, duration, next } = movie;
-  const times = timesOf(created, [u32(TIMESCALE)], duration);
-  const rest = [u32(0x10000, 0x01000000, 0, 0), MATRIX, new Uint8Array(24), u32(next)];
-  return full('mvhd', times.version, 0, ...times.fields, ...rest);
-}
-
-function trak(
-  track: TrackTable,
-  options: { id: number; created: number; edit: Edits },
-): readonly Uint8Array[] {
-  const { created, edit } = options;
-  const { isVideo, timescale } = track;
-  const handler = full(
-    'hdlr',
-    0,
-    0,
-    u32(0),
-    text(isVideo ? 'vide' : 'soun'),
-    u32(0, 0, 0),
-    text('Millrace\0'),
-  );
-  const media = isVideo ? full('vmhd', 0, 1, u16(0, 0, 0, 0)) : full('smhd', 0, 0, u32(0));
-  const dinf = box('dinf', full('dref', 0, 0, u32(1), full('url ', 0, 1)));
-  const times = timesOf(created, [u32(timescale)], track.duration);
-  return tree(
-    'trak',
-    [tkhd(track, options), box('edts', elst(edit))],
-    tree(
-      'mdia',
-      [full('mdhd', times.version, 0, ...times.fields, u16(0x55c4, 0)), handler],
-      tree('minf', [media, dinf], tree('stbl', ...tables(track))),
-    ),
-  );
-}
-
-function tkhd(track: TrackTable, options: { id: number; created: number; edit: Edits }): Uint8Array {
-  const { id, created, edit } = options;
-  const size = track.isVideo ? pictureSize(track.entries[0].bytes) : { shownWidth: 0, height: 0 };
-  const times = timesOf(created, [u32(id, 0)], edit.empty + edit.length);
-  return full(
-    'tkhd',
-    times.version,
-    3,
-    ...times.fields,
-    u32(0, 0),
-    u16(0, 0, track.isVideo ? 0 : 0x100, 0),
-    MATRIX,
-    u32(size.shownWidth * 0x10000, size.height * 0x10000),
-  );
-}
-
-/** Creation and modification time, what stands in between, and the duration: 64 bits wide where one needs them. */
-function timesOf(
-  created: number,
-  between: readonly Uint8Array[],
-  duration: number,
-): { version: number; fields: readonly Uint8Array[] } {
-  const isLong = Math.max(created, duration) > 0xfffffffe;
-  const write = isLong ? u64 : u32;
-  return { version: Number(isLong), fields: [write(created, created), ...between, write(duration)] };
-}
-
 /** Edit list, 8.6.6: a pause where the track begins later than the film, then all of it at its own speed. */
 function elst({ empty, from, length }: Edits): Uint8Array {
   const isLong = Math.max(empty, length) > 0xffffffff || from > 0x7fffffff;
@@ -149,24 +85,18 @@ function elst({ empty, from, length }: Edits): Uint8Array {
   return full('elst', Number(isLong), 0, u32(empty > 0 ? 2 : 1), ...pause, write(length, from), rate);
 }
 
-function tables(track: TrackTable): (readonly Uint8Array[])[] {
-  const { entries, count } = track;
-  const hasKeys = track.isVideo && track.keys.count < count;
+function tables(track: TrackTable): readonly Uint8Array[] {
+  const { entries, count, durations, offsets, keys, chunks, sizes, places } = track;
+  const hasKeys = track.isVideo && keys.count < count;
+  const version = Number(track.hasNegativeOffsets);
   return [
-    [full('stsd', 0, 0, u32(entries.length), ...entries.map(({ bytes }) => bytes))],
-    table('stts', track.durations, { rows: track.durations.count / 2 }),
-    ...(track.hasOffsets
-      ? [
-          table('ctts', track.offsets, {
-            rows: track.offsets.count / 2,
-            version: Number(track.hasNegativeOffsets),
-          }),
-        ]
-      : []),
-    ...(hasKeys ? [table('stss', track.keys, { rows: track.keys.count })] : []),
-    table('stsc', track.chunks, { rows: track.chunks.count / 3 }),
-    table('stsz', track.sizes, { rows: count, fixed: u32(0) }),
-    table('co64', track.places, { rows: track.places.count / 2 }),
+    full('stsd', 0, 0, u32(entries.length), ...entries.map(({ bytes }) => bytes)),
+    ...table('stts', durations.words, { rows: durations.words.count / 2 }),
+    ...(track.hasOffsets ? table('ctts', offsets.words, { rows: offsets.words.count / 2, version }) : []),
+    ...(hasKeys ? table('stss', keys, { rows: keys.count }) : []),
+    ...table('stsc', chunks, { rows: chunks.count / 3 }),
+    ...table('stsz', sizes, { rows: count, fixed: u32(0) }),
+    ...table('co64', places, { rows: places.count / 2 }),
   ];
 }
 
@@ -177,13 +107,6 @@ function table(
 ): readonly Uint8Array[] {
   const { rows, version = 0, fixed = new Uint8Array(0) } = options;
   return tree(type, [u32(version * 0x1000000), fixed, u32(rows)], words.pieces());
-}
-
-/** A box around pieces that are not copied. */
-function tree(type: string, ...contents: (readonly Uint8Array[])[]): readonly Uint8Array[] {
-  const pieces = contents.flat();
-  const size = pieces.reduce((sum, piece) => sum + piece.length, 8);
-  return [u32(size), text(type), ...pieces];
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { IndexedInit } from '../../../../core/vod/segment-index.ts';
+import { FragmentCursor, type FragmentRun } from '../../mp4/fragment-reader.ts';
+import type { InitTrack } from '../../mp4/read-init.ts';
 import type { FileIo } from '../thread/file-io.ts';
-import { type FragmentReader, SYNC } from './fragment-reader.ts';
-import type { InitTrack } from './read-init.ts';
 import { SegmentRows } from './segment-rows.ts';
 import type { Steps } from './steps.ts';
 import { type FileInit, type Visitor, type Walk, walkFile } from './walk.ts';
@@ -43,8 +43,8 @@ export function* scanFile(io: FileIo, until?: number): Steps<Scan> {
       init = number;
       if (found !== undefined) inits.add(found);
     },
-    fragment(fragment, { at, size, segment }) {
-      const duration = durationOf(fragment, inits.tracks[init]);
+    fragment(runs, { at, size, segment }) {
+      const duration = durationOf(runs, inits.tracks[init]);
       if (segment === undefined) segments.extend(size, duration);
       else {
         const { wallStart, isDiscontinuity } = segment;
@@ -59,13 +59,12 @@ export function* scanFile(io: FileIo, until?: number): Steps<Scan> {
 }
 
 /** Seconds by the pictures, or by the sound where there are none; as the packager says it. */
-export function durationOf(fragment: FragmentReader, tracks: readonly InitTrack[]): number {
+export function durationOf(runs: readonly FragmentRun[], tracks: readonly InitTrack[]): number {
   let duration = 0;
-  for (let i = 0; i < fragment.count; i += 1) {
-    const run = fragment.runs[i];
+  for (const run of runs) {
     const track = tracks.find(({ id }) => id === run.track);
     if (track === undefined) continue;
-    const own = run.duration / track.timescale;
+    const own = run.ticks / track.timescale;
     if (track.isVideo) return own;
     duration = Math.max(duration, own);
   }
@@ -73,10 +72,10 @@ export function durationOf(fragment: FragmentReader, tracks: readonly InitTrack[
 }
 
 /** Whether its first picture is a key frame; sound alone is one everywhere. */
-export function beginsWithKey(fragment: FragmentReader, tracks: readonly InitTrack[]): boolean {
-  const pictures = new Set(tracks.flatMap(({ id, isVideo }) => (isVideo ? [id] : [])));
-  const run = fragment.runs.slice(0, fragment.count).find(({ track }) => pictures.has(track));
-  return pictures.size === 0 || run?.table[SYNC] === 1;
+export function beginsWithKey(runs: readonly FragmentRun[], tracks: readonly InitTrack[]): boolean {
+  const pictures = tracks.flatMap(({ id, isVideo }) => (isVideo ? [id] : []));
+  const cursor = new FragmentCursor(runs.filter(({ track }) => pictures.includes(track)));
+  return pictures.length === 0 || (cursor.next() && cursor.isSync);
 }
 
 /** After a power failure a file may have its size but not yet its bytes. No codec ends in so many zeros. */

@@ -1,4 +1,4 @@
-import type { InitTrack } from './read-init.ts';
+import type { InitTrack } from '../../mp4/read-init.ts';
 
 /**
  * The sample tables of one track of the finished film (ISO/IEC 14496-12 8.6, 8.7), as bytes. Times are ticks of the track on
@@ -10,8 +10,8 @@ export class TrackTable {
   readonly timescale: number;
   /** The different configurations, as sample entries, and how many samples each has. */
   readonly entries: { readonly bytes: Uint8Array; samples: number }[] = [];
-  readonly durations = new Words();
-  readonly offsets = new Words();
+  readonly durations = new RunLengths();
+  readonly offsets = new RunLengths();
   readonly sizes = new Words();
   readonly chunks = new Words();
   readonly places = new Words();
@@ -29,8 +29,6 @@ export class TrackTable {
   hasNegativeOffsets = false;
   #last = 0;
   #lastDuration = 0;
-  readonly #duration = { value: 0, count: 0 };
-  readonly #offset = { value: 0, count: 0 };
   readonly #chunk = { samples: 0, entry: 0 };
   #chunkCount = 0;
   /** A sample that can stand alone, for a gap that is longer than one sample can last. */
@@ -85,11 +83,9 @@ export class TrackTable {
   /** What is still open in the tables is written. */
   close(): void {
     if (this.count === 0) return;
-    this.#addDuration(this.#lastDuration);
-    this.durations.push(this.#duration.count);
-    this.durations.push(this.#duration.value);
-    this.offsets.push(this.#offset.count);
-    this.offsets.push(this.#offset.value);
+    this.durations.push(this.#lastDuration);
+    this.durations.close();
+    this.offsets.close();
   }
 
   /** Never before the sample decoded last. A time too far ahead is damaged, and the sample follows at once. */
@@ -124,32 +120,14 @@ export class TrackTable {
 
   #addSample(decoded: number, offset: number, size: number, isKey: boolean): void {
     if (this.count === 0) this.first = decoded;
-    else this.#addDuration(decoded - this.#last);
+    else this.durations.push(decoded - this.#last);
     this.#last = decoded;
     this.count += 1;
     this.sizes.push(size);
     if (isKey) this.keys.push(this.count);
     if (offset !== 0) this.hasOffsets = true;
     if (offset < 0) this.hasNegativeOffsets = true;
-    const run = this.#offset;
-    if (run.value !== offset && run.count > 0) {
-      this.offsets.push(run.count);
-      this.offsets.push(run.value);
-      run.count = 0;
-    }
-    run.value = offset;
-    run.count += 1;
-  }
-
-  #addDuration(ticks: number): void {
-    const run = this.#duration;
-    if (run.value !== ticks && run.count > 0) {
-      this.durations.push(run.count);
-      this.durations.push(run.value);
-      run.count = 0;
-    }
-    run.value = ticks;
-    run.count += 1;
+    this.offsets.push(offset);
   }
 }
 
@@ -157,6 +135,26 @@ export class TrackTable {
 const LONGEST = 86_400;
 /** ffmpeg and others read 32 bits as signed. */
 const MOST = 0x7fffffff;
+
+/** A table of rows: how often a number comes, and which. */
+class RunLengths {
+  readonly words = new Words();
+  #value = 0;
+  #count = 0;
+
+  push(value: number): void {
+    if (value !== this.#value) this.close();
+    this.#value = value;
+    this.#count += 1;
+  }
+
+  close(): void {
+    if (this.#count === 0) return;
+    this.words.push(this.#count);
+    this.words.push(this.#value);
+    this.#count = 0;
+  }
+}
 
 /** A growing list of big-endian 32-bit numbers, as boxes have them. In pieces, so that it is never copied to grow. */
 export class Words {

@@ -1,8 +1,8 @@
 import type { TrackSpec, VideoSpec } from '../../../../core/ports/recorder.ts';
 import { parseAac } from '../../codecs/aac.ts';
 import { parseAvc } from '../../codecs/avc.ts';
+import { boxInEntry } from '../../mp4/read-init.ts';
 import { lengthOf, pictureSize } from './moov.ts';
-import { children } from './read-init.ts';
 import type { TrackTable } from './track-table.ts';
 
 /** Describes a film by its samples; of several configurations of a track, the one that lasts longest. */
@@ -47,14 +47,14 @@ function sound(entry: Uint8Array, format: string): { channels: number; sampleRat
   const channels = view.getUint16(24);
   const rate = view.getUint16(32);
   if (rate > 0) return { channels, sampleRate: rate };
-  const esds = children(entry, 36)?.find(({ type }) => type === 'esds')?.bytes;
+  const esds = boxInEntry({ entry, isVideo: false }, ['esds'])?.payload;
   // Where `mp4/init.ts` puts the AudioSpecificConfig.
   const config = format === 'mp4a' && esds !== undefined ? parseAac(esds.subarray(ES_CONFIG)) : undefined;
   return config && 'sampleRate' in config ? { channels, sampleRate: config.sampleRate } : { channels };
 }
 
-/** Box and version, then three descriptors' heads and fields. */
-const ES_CONFIG = 0x2b;
+/** Version, then three descriptors' heads and fields. */
+const ES_CONFIG = 0x23;
 
 /** Thousandths: ticks are no more precise. */
 function round(value: number): number {
@@ -63,15 +63,14 @@ function round(value: number): number {
 
 /** ffmpeg's name of the pixels that this sample entry is decoded to, such as `yuv420p10le`; undefined: unknown. */
 function pixelFormat(entry: Uint8Array): string | undefined {
-  const boxes = children(entry, 86);
-  const avcC = boxes?.find(({ type }) => type === 'avcC');
-  if (avcC !== undefined) {
-    const avc = parseAvc(avcC.bytes.subarray(8));
+  const found = boxInEntry({ entry, isVideo: true }, ['avcC', 'hvcC', 'av1C']);
+  if (found === undefined) return undefined;
+  const { type, payload } = found;
+  if (type === 'avcC') {
+    const avc = parseAvc(payload);
     return 'malformed' in avc ? undefined : avc.pixelFormat;
   }
-  const found = boxes?.find(({ type }) => readers[type] !== undefined);
-  const shape = found && readers[found.type](found.bytes.subarray(8));
-  if (shape === undefined) return undefined;
+  const shape = type === 'hvcC' ? readHevc(payload) : readAv1(payload);
   const { chroma, depth } = shape;
   const layout = ['gray', 'yuv420p', 'yuv422p', 'yuv444p'][chroma];
   if (layout === undefined || ![8, 10, 12].includes(depth)) return undefined;
@@ -85,11 +84,10 @@ interface Shape {
   readonly depth: number;
 }
 
-const readers: Readonly<Record<string, (record: Uint8Array) => Shape>> = {
-  // ISO/IEC 14496-15 8.3.3.1.2.
-  hvcC: (record) => ({ chroma: record[16] & 3, depth: (record[17] & 7) + 8 }),
-  av1C: readAv1,
-};
+/** ISO/IEC 14496-15 8.3.3.1.2. */
+function readHevc(record: Uint8Array): Shape {
+  return { chroma: record[16] & 3, depth: (record[17] & 7) + 8 };
+}
 
 /** AV1 in ISOBMFF 2.3.3. */
 function readAv1(record: Uint8Array): Shape {

@@ -1,6 +1,8 @@
 import { MDAT, MOOF, MOOV } from '../../mp4/fragment-boxes.ts';
+import type { FragmentRun } from '../../mp4/fragment-reader.ts';
+import { readOwnFragment } from '../../mp4/own-fragment.ts';
+import { type InitTrack, initBytes, readInit } from '../../mp4/read-init.ts';
 import type { FileIo } from '../thread/file-io.ts';
-import { FragmentReader } from './fragment-reader.ts';
 import {
   FILE_TYPE,
   markerBytes,
@@ -11,7 +13,6 @@ import {
   SEGMENT,
   type SegmentMarker,
 } from './layout.ts';
-import { type InitTrack, initBytes, readInit } from './read-init.ts';
 import type { Steps } from './steps.ts';
 
 /** Bytes of the `moof` of one part: room for some 60,000 samples. */
@@ -28,8 +29,11 @@ export interface FileInit {
 export interface Visitor {
   /** Segments of the init of this number follow. `init` when it is there for the first time. */
   run(number: number, init: FileInit | undefined): void;
-  /** A whole fragment; the object is reused for the next one. `segment`: this fragment begins it. */
-  fragment(fragment: FragmentReader, place: { at: number; size: number; segment?: SegmentMarker }): void;
+  /** A whole fragment; its runs are good during the call. `segment`: this fragment begins it. */
+  fragment(
+    runs: readonly FragmentRun[],
+    place: { at: number; size: number; segment: SegmentMarker | undefined },
+  ): void;
 }
 
 export interface Walk {
@@ -54,7 +58,6 @@ export interface Walk {
 export function* walkFile(io: FileIo, options: { visitor: Visitor; until?: number }): Steps<Walk> {
   const { visitor, until = io.size } = options;
   const window = new FileWindow(io);
-  const reader = new FragmentReader();
   const wrong: { at: number; size: number }[] = [];
   let extent = { at: 0, declared: 0 };
   let whole = { end: 0, last: 0, extent };
@@ -149,10 +152,11 @@ export function* walkFile(io: FileIo, options: { visitor: Visitor; until?: numbe
     if (marker === undefined && !isOpen) return 'a part of no segment';
     const here = load(at, size + 8);
     if (here < 0) return 'half a part';
-    if (!reader.read(window.view, here, size)) return 'a damaged part';
+    const fragment = readOwnFragment(window.view, here, size);
     const data = here + size;
-    if (typeAt(data) !== MDAT || sizeAt(data) !== reader.dataSize) return 'a damaged part';
-    const length = size + reader.dataSize;
+    if (fragment === undefined || typeAt(data) !== MDAT || sizeAt(data) !== fragment.dataSize)
+      return 'a damaged part';
+    const length = size + fragment.dataSize;
     if (at + length > until) return 'half a part';
     if (next !== undefined) {
       visitor.run(next.number, next.init);
@@ -160,7 +164,7 @@ export function* walkFile(io: FileIo, options: { visitor: Visitor; until?: numbe
       next = undefined;
       isBegun = true;
     }
-    visitor.fragment(reader, { at, size: length, segment: marker });
+    visitor.fragment(fragment.runs, { at, size: length, segment: marker });
     if (marker !== undefined) segments += 1;
     marker = undefined;
     isOpen = true;

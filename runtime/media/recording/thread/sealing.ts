@@ -22,7 +22,7 @@ export async function completeFile(
   if (!meta.rendition) return inTurns(file.finish());
   // A rendition needs no `moov`: its index shows it beside its source, whose own index lies in the folder of the source.
   const { size, ...own } = file.close();
-  if (own.segments.count === 0) return undefined;
+  if (own.segments.length === 0) return undefined;
   const path = join(dirname(folder), meta.sessionId, fileNames.index);
   const { index, ...rendition } = besideSource(readSegmentIndex(await readFile(path)), own);
   return { size, index, rendition };

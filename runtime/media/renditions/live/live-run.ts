@@ -2,7 +2,6 @@ import type { RenditionProfile } from '../../../../core/ports/transcoder.ts';
 import type { Init } from '../../live/segment.ts';
 import type { LiveWindow } from '../../live/window.ts';
 import type { MemoryShare } from '../../publish/memory-budget.ts';
-import { FragmentReader } from '../../recording/file/fragment-reader.ts';
 import { type FedPictures, LadderBroken, LadderLost, type LadderMedia, type LadderRun } from '../ladder.ts';
 import { OutputReader, type OutputSink, type OutputTrack } from './output-reader.ts';
 import { PictureOrder } from './picture-order.ts';
@@ -56,7 +55,6 @@ export class LiveRun implements LadderRun, OutputSink {
   readonly #place: Place;
   readonly #feedFrom: number;
   readonly #order = new PictureOrder();
-  readonly #reader = new FragmentReader();
   readonly #output: OutputReader;
   /** Fed, and not made yet. */
   readonly #parts: SourcePart[] = [];
@@ -193,14 +191,14 @@ export class LiveRun implements LadderRun, OutputSink {
     bytes: Uint8Array,
     told: Pick<SourcePart, 'sequence' | 'index' | 'duration' | 'wallStart'>,
   ): FedPictures {
-    const { pictures, sound } = readSourcePart(bytes, this.#reader);
-    const { start, count } = pictures;
-    const end = start + pictures.duration;
+    const { pictures, sound } = readSourcePart(bytes);
+    const { dts: start, rows } = pictures;
+    const end = start + pictures.ticks;
     this.#order.add(pictures, { startsSegment: told.index === 0 });
     const { sequence, part } = this.#place;
     if (told.sequence < sequence || (told.sequence === sequence && told.index < part)) this.#madeUntil = end;
-    else this.#parts.push({ ...told, start, end, pictures: count, sound });
-    return { count, start: start / 90_000, end: end / 90_000 };
+    else this.#parts.push({ ...told, start, end, pictures: rows.count, sound });
+    return { count: rows.count, start: start / 90_000, end: end / 90_000 };
   }
 
   #assemble({ isOver }: { isOver: boolean }): void {

@@ -1,16 +1,7 @@
 import type { VideoConfig } from '../../codecs/config.ts';
 import { BoxStream } from '../../ffmpeg/box-stream.ts';
-import {
-  FragmentSamples,
-  OFFSET,
-  PTS,
-  type SampleDefaults,
-  SIZE,
-  STRIDE,
-  SYNC,
-  TRACK,
-} from '../../mp4/fragment-samples.ts';
-import { Refusal } from '../../mp4/inspect/boxes.ts';
+import { FragmentCursor, readFragment, type SampleDefaults } from '../../mp4/fragment-reader.ts';
+import { type Box, Refusal } from '../../mp4/inspect/boxes.ts';
 import { readMovie } from '../../mp4/inspect/movie.ts';
 import { LadderBroken } from '../ladder.ts';
 import { maxPictureBytes } from './picture-queue.ts';
@@ -43,7 +34,8 @@ export interface OutputSink {
 export class OutputReader {
   readonly #sink: OutputSink;
   readonly #count: number;
-  readonly #fragment = new FragmentSamples({ most: maxFragmentPictures });
+  /** Of the `moof` box whose `mdat` comes next. */
+  #pictures: Picture[] = [];
   readonly #boxes = new BoxStream({
     collected,
     skipped: maxOtherBytes,
@@ -75,7 +67,7 @@ export class OutputReader {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     if (type === 'moof') {
       if (this.#tracks === undefined) throw new LadderBroken('a fragment comes before the moov box');
-      this.#fragment.read(view, bytes.length, (id) => this.#tracks?.[id - 1]);
+      this.#pictures = readPictures({ type, view, from: headBytes, to: bytes.length }, this.#tracks);
       this.#moofBytes = bytes.length;
     } else {
       if (this.#tracks !== undefined) throw new LadderBroken('it has a second moov box');
@@ -86,17 +78,38 @@ export class OutputReader {
 
   #readPictures(mdat: Uint8Array): void {
     if (this.#moofBytes === 0) throw new LadderBroken('an mdat box has no moof box before it');
-    const { table, count } = this.#fragment;
-    for (let row = 0; row < count * STRIDE; row += STRIDE) {
-      const from = table[row + OFFSET] - this.#moofBytes;
-      const size = table[row + SIZE];
+    for (const { track, at, size, shown, isSync } of this.#pictures) {
+      const from = at - this.#moofBytes;
       if (size === 0 || from < headBytes || from + size > mdat.length)
         throw new LadderBroken(`a picture of ${size} bytes lies outside its mdat box of ${mdat.length}`);
-      const picture = mdat.subarray(from, from + size);
-      this.#sink.onPicture(table[row + TRACK] - 1, picture, table[row + PTS], table[row + SYNC] === 1);
+      this.#sink.onPicture(track, mdat.subarray(from, from + size), shown, isSync);
     }
     this.#moofBytes = 0;
   }
+}
+
+interface Picture {
+  readonly track: number;
+  /** Where it lies, from the `moof` box on. */
+  readonly at: number;
+  readonly size: number;
+  /** Ticks. */
+  readonly shown: number;
+  readonly isSync: boolean;
+}
+
+function readPictures(moof: Box, tracks: readonly SampleDefaults[]): Picture[] {
+  const trackOf = (id: number) => {
+    const defaults = tracks[id - 1];
+    return defaults && { defaults };
+  };
+  const cursor = new FragmentCursor(readFragment(moof, { at: 0, most: maxFragmentPictures, trackOf }));
+  const pictures: Picture[] = [];
+  while (cursor.next()) {
+    const { track, at, size, dts, shift, isSync } = cursor;
+    pictures.push({ track: track - 1, at, size, shown: dts + shift, isSync });
+  }
+  return pictures;
 }
 
 /** Tracks 1 to `count`, in that order. Anything else is broken. */

@@ -1,4 +1,4 @@
-import { CTS, DURATION, type ReadRun, STRIDE, SYNC } from '../../recording/file/fragment-reader.ts';
+import { FragmentCursor, type FragmentRun } from '../../mp4/fragment-reader.ts';
 import { LadderBroken } from '../ladder.ts';
 
 /** Pictures whose times are remembered. */
@@ -30,24 +30,24 @@ export class PictureOrder {
    * The pictures of the part that follows, in the order in which they are decoded. LadderBroken: there are too many of which nothing
    * can be forgotten, such as where no key frame follows and all pictures are to be shown before the first.
    */
-  add(run: ReadRun, { startsSegment }: { startsSegment: boolean }): void {
-    let group = this.#groups[this.#groups.length - 1];
-    if (group === undefined || (startsSegment && run.table[SYNC] === 1)) {
-      group = { first: run.start + run.table[CTS], shown: [], decoded: [], end: 0 };
-      this.#groups.push(group);
-    }
-    this.#count += run.count;
+  add(run: FragmentRun, { startsSegment }: { startsSegment: boolean }): void {
+    this.#count += run.rows.count;
     if (this.#count > maxRemembered)
       throw new LadderBroken(`the places of more than ${maxRemembered} pictures would have to be remembered`);
-    let decoded = run.start;
-    for (let row = 0; row < run.count * STRIDE; row += STRIDE) {
-      const shown = decoded + run.table[row + CTS];
-      group.decoded.push(decoded);
+    const cursor = new FragmentCursor([run]);
+    let group = this.#groups[this.#groups.length - 1];
+    for (let isFirst = true; cursor.next(); isFirst = false) {
+      const { dts } = cursor;
+      const shown = dts + cursor.shift;
+      if (group === undefined || (isFirst && startsSegment && cursor.isSync)) {
+        group = { first: shown, shown: [], decoded: [], end: 0 };
+        this.#groups.push(group);
+      }
+      group.decoded.push(dts);
       if (shown >= group.first) insert(group.shown, shown);
       if (shown > this.latest) this.latest = shown;
-      decoded += run.table[row + DURATION];
     }
-    group.end = decoded;
+    if (group !== undefined) group.end = run.dts + run.ticks;
   }
 
   /**

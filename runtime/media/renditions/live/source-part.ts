@@ -1,12 +1,8 @@
 import { copyBytes } from '../../../base/copy-bytes.ts';
 import { AUDIO_TRACK, VIDEO_TRACK } from '../../live/track.ts';
 import { CTS, DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../../mp4/fragment.ts';
-import {
-  type FragmentReader,
-  STRIDE as READ,
-  SIZE as READ_SIZE,
-  type ReadRun,
-} from '../../recording/file/fragment-reader.ts';
+import { FragmentCursor, type FragmentRun } from '../../mp4/fragment-reader.ts';
+import { readOwnFragment } from '../../mp4/own-fragment.ts';
 
 /** What renditions have in common with a part of the source. Times in ticks of 1/90000 s unless told. */
 export interface SourcePart {
@@ -27,14 +23,14 @@ export interface SourcePart {
 /** The sound of a part, in bytes of its own. */
 export type Sound = Run;
 
-/** Pictures and sound of a part that the packager wrote. `pictures` is good until the reader reads again. */
-export function readSourcePart(
-  bytes: Uint8Array,
-  reader: FragmentReader,
-): { readonly pictures: ReadRun; readonly sound: Sound | undefined } {
+/** Pictures and sound of a part that the packager wrote. `pictures` refers to its bytes. */
+export function readSourcePart(bytes: Uint8Array): {
+  readonly pictures: FragmentRun;
+  readonly sound: Sound | undefined;
+} {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const isRead = bytes.length >= 8 && reader.read(view, 0, view.getUint32(0));
-  const runs = reader.runs.slice(0, isRead ? reader.count : 0);
+  const fragment = bytes.length >= 8 ? readOwnFragment(view, 0, view.getUint32(0)) : undefined;
+  const runs = fragment?.runs ?? [];
   const pictures = runs.find(({ track }) => track === VIDEO_TRACK);
   if (pictures === undefined) throw new Error('a part of the live window has no pictures');
   const sound = runs.find(({ track }) => track === AUDIO_TRACK);
@@ -60,21 +56,18 @@ export function joinSounds(parts: readonly SourcePart[]): Sound | undefined {
 }
 
 /** Copied: the pictures of the part, which are most of it, are needed no longer than it takes to hand them out. */
-function soundOf(part: Uint8Array, run: ReadRun): Sound {
-  const table = new Float64Array(run.count * STRIDE);
+function soundOf(part: Uint8Array, run: FragmentRun): Sound {
+  const taken = run.rows.count;
+  const table = new Float64Array(taken * STRIDE);
   const bytes = new Uint8Array(run.bytes);
-  copyBytes(part, run.offset, bytes, 0, run.bytes);
-  let time = run.start;
-  let at = 0;
-  for (let i = 0; i < run.count; i += 1) {
-    const size = run.table[i * READ + READ_SIZE];
-    table[i * STRIDE + DTS] = time;
-    table[i * STRIDE + CTS] = 0;
-    table[i * STRIDE + OFFSET] = at;
-    table[i * STRIDE + SIZE] = size;
-    table[i * STRIDE + SYNC] = 1;
-    time += run.table[i * READ];
-    at += size;
+  copyBytes(part, run.at, bytes, 0, run.bytes);
+  const cursor = new FragmentCursor([run]);
+  for (let row = 0; cursor.next(); row += STRIDE) {
+    table[row + DTS] = cursor.dts;
+    table[row + CTS] = 0;
+    table[row + OFFSET] = cursor.at - run.at;
+    table[row + SIZE] = cursor.size;
+    table[row + SYNC] = 1;
   }
-  return { id: AUDIO_TRACK, isVideo: false, table, taken: run.count, until: time, bytes };
+  return { id: AUDIO_TRACK, isVideo: false, table, taken, until: run.dts + run.ticks, bytes };
 }
