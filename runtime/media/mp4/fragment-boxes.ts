@@ -12,8 +12,6 @@ export const MDAT = 0x6d646174;
 export const VERSION_1 = 0x01000000;
 /** Of a tfhd: default-base-is-moof, default-sample-flags (8.8.7). */
 export const TRACK_FLAGS = 0x020020;
-/** Of a tfhd besides: default-sample-duration. */
-export const TRACK_DURATION = 0x8;
 
 /** Flags of a sample (8.8.3.1): sample_depends_on 2, sync. */
 export const INDEPENDENT = 0x02000000;

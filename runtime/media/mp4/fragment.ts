@@ -69,49 +69,71 @@ export function writeFragment(
   let to = at + 24;
   for (const run of runs) {
     if (run.taken === 0) continue;
-    const size = trafSize(run);
-    writeHead(view, to, size, TRAF);
-    writeHead(view, to + 8, 20, TFHD);
-    view.setUint32(to + 16, TRACK_FLAGS);
-    view.setUint32(to + 20, run.id);
-    view.setUint32(to + 24, run.isVideo ? DEPENDS : INDEPENDENT);
-    writeDecodeTime(view, to + 28, run.table[DTS]);
-    writeHead(view, to + 48, size - 48, TRUN);
-    view.setUint32(to + 56, run.isVideo ? PICTURE_RUN : SOUND_RUN);
-    view.setUint32(to + 60, run.taken);
-    view.setUint32(to + 64, data - at);
-    data = writeSamples(target, { view, to: to + 68, data, run });
-    to += size;
+    writeTrackHead(view, { at: to, size: trafSize(run), run });
+    to = writeRun(view, { at: to + TRACK_HEAD, run, first: 0, end: run.taken, data: data - at });
+    data = copySamples(target, { data, run });
   }
   writeHead(view, to, data - to, MDAT);
   return data;
 }
 
+/** Bytes of a traf before its first trun, and of a trun before its rows. */
+export const TRACK_HEAD = 48;
+export const RUN_HEAD = 20;
 /** Data offset, duration and size of each sample; of pictures flags and composition offset too. */
 export const SOUND_RUN = VERSION_1 | DATA_OFFSET | DURATIONS | SIZES;
 export const PICTURE_RUN = SOUND_RUN | FLAGS | SHIFTS;
 
-function writeSamples(
-  target: Uint8Array,
-  options: { view: DataView; to: number; data: number; run: Run },
+/** Bytes of the row of a sample. */
+export function rowBytes({ isVideo }: Pick<Run, 'isVideo'>): number {
+  return isVideo ? 16 : 8;
+}
+
+/** The head of a traf of `size` bytes, tfhd and tfdt. */
+export function writeTrackHead(
+  view: DataView,
+  { at, size, run }: { at: number; size: number; run: Omit<Run, 'bytes'> },
+): void {
+  writeHead(view, at, size, TRAF);
+  writeHead(view, at + 8, 20, TFHD);
+  view.setUint32(at + 16, TRACK_FLAGS);
+  view.setUint32(at + 20, run.id);
+  view.setUint32(at + 24, run.isVideo ? DEPENDS : INDEPENDENT);
+  writeDecodeTime(view, at + 28, run.table[DTS]);
+}
+
+/** A trun of the samples `first` up to `end`, whose bytes begin at `data` from the moof on. Returns where it ends. */
+export function writeRun(
+  view: DataView,
+  options: { at: number; run: Omit<Run, 'bytes'>; first: number; end: number; data: number },
 ): number {
-  const { view, run } = options;
-  const { table, taken, bytes, isVideo } = run;
-  let { to, data } = options;
-  for (let i = 0; i < taken; i += 1) {
+  const { at, run, first, end, data } = options;
+  const { table, taken, isVideo, until } = run;
+  view.setUint32(at + 8, isVideo ? PICTURE_RUN : SOUND_RUN);
+  view.setUint32(at + 12, end - first);
+  view.setUint32(at + 16, data);
+  let to = at + RUN_HEAD;
+  for (let i = first; i < end; i += 1) {
     const row = i * STRIDE;
-    const end = i + 1 < taken ? table[row + STRIDE + DTS] : run.until;
-    const offset = table[row + OFFSET];
-    const size = table[row + SIZE];
-    view.setUint32(to, end - table[row + DTS]);
-    view.setUint32(to + 4, size);
+    const next = i + 1 < taken ? table[row + STRIDE + DTS] : until;
+    view.setUint32(to, next - table[row + DTS]);
+    view.setUint32(to + 4, table[row + SIZE]);
     if (isVideo) {
       view.setUint32(to + 8, table[row + SYNC] === 1 ? INDEPENDENT : DEPENDS);
       view.setInt32(to + 12, table[row + CTS]);
       to += 16;
     } else to += 8;
-    copyBytes(bytes, offset, target, data, size);
-    data += size;
+  }
+  writeHead(view, at, to - at, TRUN);
+  return to;
+}
+
+function copySamples(target: Uint8Array, options: { data: number; run: Run }): number {
+  const { table, taken, bytes } = options.run;
+  let { data } = options;
+  for (let row = 0; row < taken * STRIDE; row += STRIDE) {
+    copyBytes(bytes, table[row + OFFSET], target, data, table[row + SIZE]);
+    data += table[row + SIZE];
   }
   return data;
 }
@@ -123,5 +145,5 @@ function headSize(runs: readonly Run[]): number {
 }
 
 function trafSize(run: Run): number {
-  return 8 + 20 + 20 + 20 + run.taken * (run.isVideo ? 16 : 8);
+  return TRACK_HEAD + RUN_HEAD + run.taken * rowBytes(run);
 }

@@ -105,41 +105,27 @@ export class SegmentFeed {
     const { timescale, track } = this.#placed;
     const beforeNumber = until.number ?? Number.POSITIVE_INFINITY;
     const beforeTicks = (until.time ?? Number.POSITIVE_INFINITY) * timescale;
-    const columns = {
-      durations: [] as number[],
-      sizes: [] as number[],
-      shifts: [] as number[],
-      syncs: [] as boolean[],
-      places: [] as number[],
-    };
-    let start: number | undefined;
+    const rows: number[] = [];
+    let taken = 0;
+    let start = 0;
     let end = 0;
     for (;;) {
       const cursor = this.#cursor;
       if (cursor === undefined || this.#number >= beforeNumber) break;
       const dts = cursor.dts + this.#offset;
       if (dts + cursor.shift >= beforeTicks) break;
-      if (start === undefined) start = end = dts;
-      else if (dts !== end) {
-        // Fragments may leave gaps, but here all samples follow one beginning: the one before lasts so much longer.
-        const last = columns.durations.length - 1;
-        const lasts = Math.max(0, columns.durations[last] + dts - end);
-        end += lasts - columns.durations[last];
-        columns.durations[last] = lasts;
-      }
-      columns.durations.push(cursor.duration);
-      columns.sizes.push(cursor.size);
-      columns.shifts.push(cursor.shift);
-      columns.syncs.push(cursor.isSync);
-      columns.places.push(cursor.at);
-      end += cursor.duration;
-      if (columns.sizes.length > maxSegmentSamples)
+      // Fragments may leave gaps or overlap: a sample lasts until the next one, and all follow one beginning.
+      start = Math.max(dts, start);
+      rows.push(start, cursor.shift, cursor.at, cursor.size, Number(cursor.isSync));
+      end = start + cursor.duration;
+      taken += 1;
+      if (taken > maxSegmentSamples)
         throw new Refusal(`${track.track.label} has more than ${maxSegmentSamples} samples in one segment`);
       this.#advance();
     }
-    if (start === undefined) return undefined;
+    if (taken === 0) return undefined;
     const isVideo = track.track.handler === 'vide';
-    return { id: isVideo ? 1 : 2, isVideo, dts: Math.max(0, start), ...columns };
+    return { id: isVideo ? 1 : 2, isVideo, table: Float64Array.from(rows), taken, until: end };
   }
 
   #advance(): void {
