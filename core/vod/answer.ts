@@ -79,7 +79,7 @@ export function vod({
     return playlistAnswer(request, {
       tag,
       isCompressed,
-      read: () => (isCompressed ? films.compressed(film, asked) : films.playlist(film, asked)),
+      read: async () => (await films.playlist(film, asked))?.[isCompressed ? 'gzip' : 'plain'],
     });
   };
 

@@ -45,8 +45,8 @@ export interface FilmRendition {
  */
 export class Films {
   readonly #blobs: Pick<Blobs, 'get'>;
-  readonly #kept: ByteLru<SegmentIndex | Uint8Array<ArrayBuffer>>;
-  readonly #shared = new SingleFlight<SegmentIndex | Uint8Array<ArrayBuffer> | undefined>({
+  readonly #kept: ByteLru<SegmentIndex | MadePlaylist>;
+  readonly #shared = new SingleFlight<SegmentIndex | MadePlaylist | undefined>({
     running,
     waiting,
   });
@@ -74,36 +74,25 @@ export class Films {
   }
 
   /** The media playlist. `variant`: 0, or which rendition of another film this is, counted from 1. */
-  async playlist(film: IndexedFilm, options: AskedPlaylist): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  async playlist(film: IndexedFilm, options: AskedPlaylist): Promise<MadePlaylist | undefined> {
+    const known = this.#kept.get(`${film.index.key} playlist`);
+    if (known) return known as MadePlaylist;
     const index = await this.index(film, options);
     if (!index) return undefined;
-    return this.#once<Uint8Array<ArrayBuffer>>(`${film.index.key} playlist`, {
+    return this.#once<MadePlaylist>(`${film.index.key} playlist`, {
       ...options,
-      room: mostBytes(index),
+      // As it is, and compressed to a fifth or less.
+      room: 1.25 * mostBytes(index),
       make: async (signal) => {
-        const made = await mediaPlaylist(index, { signal, variant: options.variant });
-        return { made, bytes: made.length };
+        const plain = await mediaPlaylist(index, { signal, variant: options.variant });
+        // By a thread of the pool.
+        const gzip = new Uint8Array(await compress(plain));
+        return { made: { plain, gzip }, bytes: plain.length + gzip.length };
       },
     });
   }
 
-  /** The same, compressed by a thread of the pool. */
-  async compressed(film: IndexedFilm, options: AskedPlaylist): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const known = this.#kept.get(`${film.index.key} gzip`);
-    if (known) return known as Uint8Array<ArrayBuffer>;
-    const playlist = await this.playlist(film, options);
-    if (!playlist) return undefined;
-    return this.#once<Uint8Array<ArrayBuffer>>(`${film.index.key} gzip`, {
-      ...options,
-      room: playlist.length,
-      make: async () => {
-        const made = new Uint8Array(await compress(playlist));
-        return { made, bytes: made.length };
-      },
-    });
-  }
-
-  async #once<T extends SegmentIndex | Uint8Array<ArrayBuffer>>(
+  async #once<T extends SegmentIndex | MadePlaylist>(
     key: string,
     options: Asked & {
       room: number;
@@ -142,6 +131,12 @@ export class Films {
     if (found.outcome === 'ok') await found.body.cancel();
     throw new Error(`the index ${key} has another size than ${size} bytes`);
   }
+}
+
+/** A media playlist as it is sent to those who take gzip, and to others. */
+interface MadePlaylist {
+  readonly plain: Uint8Array<ArrayBuffer>;
+  readonly gzip: Uint8Array<ArrayBuffer>;
 }
 
 /** A film with HLS. */
