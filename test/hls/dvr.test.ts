@@ -8,7 +8,7 @@ import type { IndexedInit, IndexedSegment } from '../../core/vod/segment-index.t
 import { CHUNK, KEPT } from '../../runtime/media/dvr/dvr.ts';
 import { EventPlaylist } from '../../runtime/media/dvr/event-playlist.ts';
 import { MemoryBudget } from '../../runtime/media/publish/memory-budget.ts';
-import type { WrittenTake } from '../../runtime/media/recording/feed.ts';
+import type { WrittenRecording } from '../../runtime/media/recording/feed.ts';
 import { SegmentRows } from '../../runtime/media/recording/file/segment-rows.ts';
 import { RecordingFile } from '../../runtime/media/recording/recording-file.ts';
 import { applyDelta } from './delta.ts';
@@ -59,10 +59,10 @@ function takeOf(count: number, runs: readonly number[] = []) {
     },
     read: async () => undefined,
   };
-  return { take: take as WrittenTake & { count: number }, looked: () => looked };
+  return { take: take as WrittenRecording & { count: number }, looked: () => looked };
 }
 
-function playlistOf(take: WrittenTake, options = {}) {
+function playlistOf(take: WrittenRecording, options = {}) {
   const first = { sequence: 0, discontinuities: 0, init: 0 };
   return new EventPlaylist(take, { prefix: 'abc', first, chunk: 4, most: 1000, ...options });
 }

@@ -1,12 +1,13 @@
 import type { IndexedInit, IndexedSegment } from '../../core/vod/segment-index.ts';
-import type { FedInit, FedPart, TakeFeed, WrittenTake } from '../../runtime/media/recording/feed.ts';
+import type { PublishedInit, PublishedPart } from '../../runtime/media/publish/subscriber.ts';
+import type { RecordingFeed, WrittenRecording } from '../../runtime/media/recording/feed.ts';
 
 /** A take in memory: it remembers every call, and has what was fed as a real one has it, a segment when it is whole. */
-export class ScriptedTake implements WrittenTake {
+export class ScriptedTake implements WrittenRecording {
   /** `begin`, `part`, `end` of all its feeds, in order; of parts with `S` for the start of a segment and `I` for a key frame. */
   readonly calls: string[] = [];
   readonly inits: IndexedInit[] = [];
-  readonly parts: { readonly bytes: Uint8Array; readonly part: FedPart }[] = [];
+  readonly parts: { readonly bytes: Uint8Array; readonly part: PublishedPart }[] = [];
   /** Said in `issues` of its feeds. */
   issues: string[] = [];
   /** What a part is answered; 'throws' throws. */
@@ -36,7 +37,7 @@ export class ScriptedTake implements WrittenTake {
   }
 
   /** A publish of it. */
-  feed(): TakeFeed {
+  feed(): RecordingFeed {
     const take = this;
     return {
       begin: (init) => take.#begin(init),
@@ -49,14 +50,14 @@ export class ScriptedTake implements WrittenTake {
     };
   }
 
-  #begin({ bytes, ...init }: FedInit): void {
+  #begin({ bytes, ...init }: PublishedInit): void {
     this.calls.push('begin');
     this.#close();
     this.inits.push({ ...init, at: this.#write(bytes), size: bytes.length });
     this.#isDiscontinuity = true;
   }
 
-  #part(bytes: Uint8Array, part: FedPart): boolean {
+  #part(bytes: Uint8Array, part: PublishedPart): boolean {
     this.calls.push(`part${part.startsSegment ? ' S' : ''}${part.isIndependent ? ' I' : ''}`);
     if (this.takes === 'throws') throw new Error('the recorder has a fault');
     if (!this.takes) return false;

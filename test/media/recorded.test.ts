@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { PublishGrant } from '../../core/ports/media.ts';
-import type { MediaRecorder, TakeFeed } from '../../runtime/media/recording/feed.ts';
+import type { MediaRecorder, RecordingFeed } from '../../runtime/media/recording/feed.ts';
 import { parseSegmentPlaylist } from '../hls/event-checker.ts';
 import { ScriptedTake } from '../hls/scripted-take.ts';
 import { scriptedRecorder } from '../kit/scripted-recorder.ts';
 import { grant, sendHeaders, sendMedia, station, until } from './kit.ts';
 
 /** A station that records what its grants say, by stream key: `plain` is not recorded. */
-async function recording(options: { feed?: (grant: PublishGrant) => TakeFeed | undefined } = {}) {
+async function recording(options: { feed?: (grant: PublishGrant) => RecordingFeed | undefined } = {}) {
   const takes = new Map<string, ScriptedTake>();
   const asked: string[] = [];
   const take = (sessionId: string) => {

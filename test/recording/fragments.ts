@@ -12,7 +12,7 @@ import {
   writeFragment,
 } from '../../runtime/media/mp4/fragment.ts';
 import { writeInit } from '../../runtime/media/mp4/init.ts';
-import type { FedInit, FedPart } from '../../runtime/media/recording/feed.ts';
+import type { PublishedInit, PublishedPart } from '../../runtime/media/publish/subscriber.ts';
 import type { GrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { AAC_48000_STEREO, AVC_360P } from '../hls/feed.ts';
 
@@ -35,7 +35,7 @@ export interface Tracks {
 export const VIDEO_ID = 1;
 export const AUDIO_ID = 2;
 
-export function initOf(options: { video?: Uint8Array; audio?: Uint8Array } = {}): FedInit {
+export function initOf(options: { video?: Uint8Array; audio?: Uint8Array } = {}): PublishedInit {
   const { video = AVC_360P, audio = AAC_48000_STEREO } = options;
   const videoConfig = video.length > 0 ? readVideoHeader(VIDEO_AVC, video) : undefined;
   const audioConfig = audio.length > 0 ? readAudioHeader(AUDIO_AAC, audio) : undefined;
@@ -93,8 +93,8 @@ function runOf(id: number, samples: readonly Sample[]): Run {
 
 /** One thing that a packager does with a take. */
 export type Step =
-  | { readonly begin: FedInit }
-  | { readonly bytes: Uint8Array; readonly part: FedPart }
+  | { readonly begin: PublishedInit }
+  | { readonly bytes: Uint8Array; readonly part: PublishedPart }
   | { readonly pause: true };
 
 export function apply(file: GrowingFile, step: Step): void {
@@ -117,7 +117,7 @@ export interface RunOptions {
   /** Ticks by which each picture is shown later. */
   readonly delay?: number;
   readonly size?: number;
-  readonly init?: FedInit;
+  readonly init?: PublishedInit;
   /** Parts in a second. */
   readonly parts?: number;
 }

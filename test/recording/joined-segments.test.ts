@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { FedPart } from '../../runtime/media/recording/feed.ts';
+import type { PublishedPart } from '../../runtime/media/publish/subscriber.ts';
 import { openGrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
 import { atOnce } from './at-once.ts';
 import { apply, type RunOptions, runSteps, type Step } from './fragments.ts';
 import { MemoryIo } from './memory-io.ts';
 
 /** Runs of two seconds, two parts a second, in which other parts than usual begin a segment. */
-function given(options: Partial<RunOptions>, ...runs: Partial<FedPart>[][]) {
+function given(options: Partial<RunOptions>, ...runs: Partial<PublishedPart>[][]) {
   const io = new MemoryIo();
   const file = atOnce(openGrowingFile(io));
   for (const changes of runs) {

@@ -6,7 +6,7 @@ import type { Blobs } from '../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../core/ports/media.ts';
 import type { FinishedRecording } from '../../core/ports/recorder.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import type { TakeFeed } from '../../runtime/media/recording/feed.ts';
+import type { RecordingFeed } from '../../runtime/media/recording/feed.ts';
 import { DiskRecorder } from '../../runtime/media/recording/recorder.ts';
 import { Feed, send } from '../hls/feed.ts';
 import { type Clip, clipOf, readFlvFile, readFlvTags } from '../kit/publisher/flv-file.ts';
@@ -83,7 +83,7 @@ export async function recordLadder(
 
 async function publish(
   clip: Clip,
-  options: { stretches: readonly (readonly [number, number])[]; open: () => TakeFeed | undefined },
+  options: { stretches: readonly (readonly [number, number])[]; open: () => RecordingFeed | undefined },
 ): Promise<void> {
   const feed = new Feed();
   const onTrouble = (error: unknown) => {
@@ -159,7 +159,7 @@ function isIn(stretches: readonly (readonly [number, number])[], at: number): bo
 }
 
 /** What its parts lack never comes; times are those of the whole recording, without its pauses. */
-function holed(feed: TakeFeed, lacks: Rung['lacks']): TakeFeed {
+function holed(feed: RecordingFeed, lacks: Rung['lacks']): RecordingFeed {
   let at = written.get(feed.written) ?? 0;
   return {
     begin: (init) => feed.begin(init),

@@ -7,7 +7,7 @@ import { type Attachment, LiveOutput, type LiveOutputOptions } from '../live/out
 import type { Subscriber } from '../publish/subscriber.ts';
 import type { PushRelay } from '../push/relay.ts';
 import { RenditionRelay } from '../push/rendition-relay.ts';
-import type { TakeFeed } from '../recording/feed.ts';
+import type { RecordingFeed } from '../recording/feed.ts';
 import { RecordingTap } from '../recording/recording-tap.ts';
 import type { RenditionMaker } from '../renditions/ladder.ts';
 import { LiveLadder } from '../renditions/live/live-ladder.ts';
@@ -28,7 +28,7 @@ export interface BroadcastAttachment extends Omit<Attachment, 'subscribers' | 's
      * Its feed; undefined when it cannot be recorded. Called once, when a former publish is over; and once for each rendition, by
      * the name of its profile, when there is something of it.
      */
-    open(rendition?: string): TakeFeed | undefined;
+    open(rendition?: string): RecordingFeed | undefined;
     /** The recorder threw; the broadcast goes on. */
     onTrouble(error: unknown): void;
   };

@@ -4,7 +4,7 @@ import { busy, missing, unrecorded } from '../live/answers.ts';
 import { kindAsked } from '../live/media-playlist.ts';
 import { MULTIVARIANT_PLAYLIST } from '../live/names.ts';
 import type { MemoryHold } from '../publish/memory-budget.ts';
-import type { WrittenTake } from '../recording/feed.ts';
+import type { WrittenRecording } from '../recording/feed.ts';
 import { DVR_PLAYLIST, type DvrFile, EventPlaylist, parseDvrName } from './event-playlist.ts';
 
 export interface DvrOptions {
@@ -20,7 +20,7 @@ export class Dvr {
   readonly #options: DvrOptions;
   #sessionId: string | undefined;
   /** Of that session, as it was last seen. */
-  #take: WrittenTake | undefined;
+  #take: WrittenRecording | undefined;
   /** Its publish that came last is recorded. */
   #isOn = false;
   /** With which numbers its playlist and its files begin: no name ever stands for two things. */
@@ -34,7 +34,7 @@ export class Dvr {
   }
 
   /** Another publish has come. `take`: where it is recorded; undefined: it is not. */
-  follow(sessionId: string, take: WrittenTake | undefined): void {
+  follow(sessionId: string, take: WrittenRecording | undefined): void {
     if (this.#take !== undefined && this.#sessionId !== sessionId) {
       const { sequence, discontinuities, init } = this.#first;
       this.#first = {
@@ -73,7 +73,7 @@ export class Dvr {
     const { clock, prefix } = this.#options;
     this.#cancel();
     this.#cancel = clock.at(clock.now() + KEPT, () => this.forget());
-    this.#playlist ??= new EventPlaylist(this.#take as WrittenTake, {
+    this.#playlist ??= new EventPlaylist(this.#take as WrittenRecording, {
       prefix,
       first: this.#first,
       chunk: CHUNK,

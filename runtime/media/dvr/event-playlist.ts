@@ -7,7 +7,7 @@ import {
   segmentLines,
 } from '../../../core/hls/playlist.ts';
 import { Rate } from '../live/rate.ts';
-import type { WrittenTake } from '../recording/feed.ts';
+import type { WrittenRecording } from '../recording/feed.ts';
 
 export interface EventPlaylistOptions {
   /** Begins every file name. */
@@ -32,7 +32,7 @@ export interface PlaylistNumbers {
  */
 export class EventPlaylist {
   /** It may be seen through another object from publish to publish; what it has stays. */
-  take: WrittenTake;
+  take: WrittenRecording;
   readonly #options: EventPlaylistOptions;
   /** Whole chunks of text, those behind the first `dropped`. */
   readonly #chunks: Chunk[] = [];
@@ -48,7 +48,7 @@ export class EventPlaylist {
   readonly #rate = new Rate();
   #whole: { count: number; target: number; blob: Blob } | undefined;
 
-  constructor(take: WrittenTake, options: EventPlaylistOptions) {
+  constructor(take: WrittenRecording, options: EventPlaylistOptions) {
     this.take = take;
     this.#options = options;
   }

@@ -1,6 +1,7 @@
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { Recorder } from '../../../core/ports/recorder.ts';
 import type { IndexedInit, IndexedSegment } from '../../../core/vod/segment-index.ts';
+import type { PublishedInit, PublishedPart } from '../publish/subscriber.ts';
 
 /** The recorder as the media of this process sees it. */
 export interface MediaRecorder extends Recorder {
@@ -8,40 +9,25 @@ export interface MediaRecorder extends Recorder {
    * Begins or continues the recording file of a granted publish with `recording`. Undefined: nothing is recorded, because the
    * file was finished. `rendition`: the file of the rendition of that profile, beside that of the source.
    */
-  feed(grant: PublishGrant, rendition?: string): TakeFeed | undefined;
+  feed(grant: PublishGrant, rendition?: string): RecordingFeed | undefined;
 }
 
 /** What a packager hands over of one publish. All calls return at once: they run on the thread that reads sockets. */
-export interface TakeFeed {
+export interface RecordingFeed {
   /** What follows needs this init segment, and is not continuous with what was before. */
-  begin(init: FedInit): void;
+  begin(init: PublishedInit): void;
   /** A part as it was cut. The bytes are copied during the call. False: it is left out, up to the next key frame. */
-  part(bytes: Uint8Array, part: FedPart): boolean;
+  part(bytes: Uint8Array, part: PublishedPart): boolean;
   /** The publish ended; another may follow. */
   end(): void;
   /** What is wrong with the recording now, for people. */
   readonly issues: readonly string[];
   /** What can be read of the file, also what earlier publishes wrote. */
-  readonly written: WrittenTake;
-}
-
-export interface FedInit extends Omit<IndexedInit, 'at' | 'size'> {
-  readonly bytes: Uint8Array;
-}
-
-export interface FedPart {
-  /** Epoch ms of its first sample. */
-  readonly wallStart: number;
-  /** Seconds. */
-  readonly duration: number;
-  /** It contains a key frame. */
-  readonly isIndependent: boolean;
-  /** A segment begins with it. */
-  readonly startsSegment: boolean;
+  readonly written: WrittenRecording;
 }
 
 /** The segments that are whole and in the file; there are only ever more. */
-export interface WrittenTake {
+export interface WrittenRecording {
   readonly inits: readonly IndexedInit[];
   readonly count: number;
   /** 0 ≤ number < count. */

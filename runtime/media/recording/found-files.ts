@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../../core/base/log.ts';
 import { fileNames, folderName, joinMark, parseMeta, type RecordingMeta } from './meta.ts';
@@ -51,9 +51,16 @@ async function wasEmpty(path: string): Promise<boolean> {
 
 async function look(path: string, name: string): Promise<FoundFile> {
   const metaPath = join(path, fileNames.meta);
+  const videoPath = join(path, fileNames.video);
+  const its = await lstat(videoPath).catch(() => undefined);
+  // To open a named pipe would wait for a writer that never comes.
+  for (const [file, stats] of [
+    [metaPath, await lstat(metaPath)],
+    [videoPath, its],
+  ] as const)
+    if (stats && !stats.isFile()) throw new Error(`${file} is not a regular file`);
   const meta = parseMeta(await readFile(metaPath, 'utf8'), metaPath);
   if (folderName(meta) !== name) throw new Error(`${path}: take.json is that of session ${meta.sessionId}`);
-  const its = await stat(join(path, fileNames.video)).catch(() => undefined);
   return { meta, bytes: its?.size ?? 0, writtenAt: its?.mtimeMs ?? 0 };
 }
 

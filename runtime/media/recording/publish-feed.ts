@@ -1,17 +1,18 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { FedInit, FedPart, TakeFeed, WrittenTake } from './feed.ts';
+import type { PublishedInit, PublishedPart } from '../publish/subscriber.ts';
+import type { RecordingFeed, WrittenRecording } from './feed.ts';
 import type { RecordingFile } from './recording-file.ts';
 import { type GapReason, troubles } from './trouble.ts';
 import type { WritingThread } from './writing-thread.ts';
 
 /** One publish of a recording file: parts go to the recording thread, or are left out up to the next key frame. */
-export class PublishFeed implements TakeFeed {
+export class PublishFeed implements RecordingFeed {
   readonly #file: RecordingFile;
   readonly #thread: WritingThread;
   readonly #clock: Clock;
   readonly #onEnd: () => void;
   readonly #number: number;
-  #init: FedInit | undefined;
+  #init: PublishedInit | undefined;
   /** The thread that got `#init`. */
   #epoch = -1;
   #isSkipping = false;
@@ -27,14 +28,14 @@ export class PublishFeed implements TakeFeed {
     this.#thread.announce(file.number);
   }
 
-  begin(init: FedInit): void {
+  begin(init: PublishedInit): void {
     if (!this.#isOpen) return;
     this.#init = { ...init, bytes: init.bytes.slice() };
     this.#isSkipping = false;
     this.#sendInit(this.#init);
   }
 
-  part(bytes: Uint8Array, part: FedPart): boolean {
+  part(bytes: Uint8Array, part: PublishedPart): boolean {
     if (!this.#isOpen || !this.#init) return false;
     if (this.#isSkipping && !part.isIndependent) return false;
     if (this.#epoch !== this.#thread.epoch && !this.#resume(this.#init, part)) return false;
@@ -63,7 +64,7 @@ export class PublishFeed implements TakeFeed {
     return this.#clock.now() - this.#issue.at < issueMs ? [this.#issue.text] : [];
   }
 
-  get written(): WrittenTake {
+  get written(): WrittenRecording {
     return this.#file;
   }
 
@@ -73,7 +74,7 @@ export class PublishFeed implements TakeFeed {
   }
 
   /** A new thread knows nothing of this publish, and what the former one had not written is missing. */
-  #resume(init: FedInit, part: FedPart): boolean {
+  #resume(init: PublishedInit, part: PublishedPart): boolean {
     if (part.isIndependent && this.#gap('thread')) {
       this.#sendInit(init);
       return true;
@@ -83,7 +84,7 @@ export class PublishFeed implements TakeFeed {
     return false;
   }
 
-  #sendInit(init: FedInit): void {
+  #sendInit(init: PublishedInit): void {
     const isSent = this.#thread.send({ op: 'begin', file: this.#file.number, init });
     this.#epoch = isSent ? this.#thread.epoch : -1;
   }

@@ -6,7 +6,7 @@ import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { FinishedRecording, RecorderTotals, RecordingFileState } from '../../../core/ports/recorder.ts';
-import type { MediaRecorder, TakeFeed } from './feed.ts';
+import type { MediaRecorder, RecordingFeed } from './feed.ts';
 import { finishRecording } from './finish/finish-recording.ts';
 import { joinRecordings, joinRenditions } from './finish/joining.ts';
 import { MultipartUploads } from './finish/multipart-uploads.ts';
@@ -14,7 +14,6 @@ import { findFiles, removeFolder } from './found-files.ts';
 import { folderName, joinMark, type RecordingMeta } from './meta.ts';
 import { PublishFeed } from './publish-feed.ts';
 import { RecordingFile } from './recording-file.ts';
-import { RecordingsOfNode } from './recordings-of-node.ts';
 import { type RecorderSettings, recorderDefaults } from './settings.ts';
 import type { FileNote } from './thread/protocol.ts';
 import { codeOf, type GapReason, gapReasons } from './trouble.ts';
@@ -38,8 +37,8 @@ export class DiskRecorder implements MediaRecorder {
   readonly #settings: RecorderSettings;
   readonly #thread: WritingThread;
   readonly #uploads: MultipartUploads;
-  readonly #recordings = new RecordingsOfNode();
-  readonly #byNumber = new Map<number, RecordingFile>();
+  /** By their number. */
+  readonly #files = new Map<number, RecordingFile>();
   /** What is being joined, by `takeId`. */
   readonly #joining = new Map<string, Promise<FinishedRecording>>();
   readonly #stopping = new AbortController();
@@ -56,7 +55,7 @@ export class DiskRecorder implements MediaRecorder {
     this.#settings = settings;
     this.#thread = new WritingThread({
       ...{ worker, folder, clock, settings, log },
-      metaOf: (number) => this.#byNumber.get(number)?.meta,
+      metaOf: (number) => this.#files.get(number)?.meta,
       onNote: (note) => this.#note(note),
     });
     this.#uploads = new MultipartUploads({
@@ -69,17 +68,16 @@ export class DiskRecorder implements MediaRecorder {
     const { folder, log } = this.#options;
     for (const { meta, ...about } of await findFiles(folder, log)) {
       const file = this.#add(meta, about);
-      this.#recordings.add(file);
       if (!file.isEnding) this.#thread.announce(file.number);
     }
   }
 
   async files(): Promise<readonly RecordingFileState[]> {
-    return this.#recordings.states();
+    return this.#states();
   }
 
   totals(): RecorderTotals {
-    const states = this.#recordings.states();
+    const states = this.#states();
     return {
       files: states.length,
       growing: states.filter(({ isFed }) => isFed).length,
@@ -88,12 +86,13 @@ export class DiskRecorder implements MediaRecorder {
     };
   }
 
-  feed(grant: PublishGrant, rendition?: string): TakeFeed | undefined {
+  feed(grant: PublishGrant, rendition?: string): RecordingFeed | undefined {
     const { sessionId, streamId, recording } = grant;
     if (!recording || this.#stopping.signal.aborted || !sessionShape.test(sessionId)) return undefined;
-    const source = this.#recordings.source(sessionId);
+    const { source, renditions } = this.#ofSession(sessionId);
     if (source?.isEnding || source?.isDropped) return undefined;
-    let file = rendition === undefined ? source : this.#recordings.rendition(sessionId, rendition);
+    let file =
+      rendition === undefined ? source : renditions.find(({ meta }) => meta.rendition?.name === rendition);
     if (!file) {
       // A rendition alone is no recording.
       if (rendition !== undefined && !source) return undefined;
@@ -102,7 +101,6 @@ export class DiskRecorder implements MediaRecorder {
         ...{ version: 1, sessionId, streamId, folder, takeId: randomUUID(), gaps: 0 },
         ...(rendition !== undefined && { rendition: { name: rendition, order: orderOf(rendition, grant) } }),
       });
-      this.#recordings.add(file);
     }
     return this.#feedOf(file);
   }
@@ -112,10 +110,10 @@ export class DiskRecorder implements MediaRecorder {
     { signal }: { signal: AbortSignal },
   ): Promise<FinishedRecording | undefined> {
     signal.throwIfAborted();
-    const file = this.#recordings.source(sessionId);
+    const { source: file, renditions } = this.#ofSession(sessionId);
     if (!file || file.isDropped) return undefined;
     if (!file.finishing) {
-      const finishing = this.#complete(file, this.#recordings.renditions(sessionId));
+      const finishing = this.#complete(file, renditions);
       file.finishing = finishing.catch((error: unknown) => {
         // A repeat continues where it stopped.
         file.finishing = undefined;
@@ -144,15 +142,12 @@ export class DiskRecorder implements MediaRecorder {
   }
 
   async drop(sessionId: string): Promise<void> {
-    const source = this.#recordings.source(sessionId);
+    const { source, renditions } = this.#ofSession(sessionId);
     // The source goes last, so that a crash in between leaves a recording to drop again.
-    const all = [...this.#recordings.renditions(sessionId), ...(source ? [source] : [])];
+    const all = [...renditions, ...(source ? [source] : [])];
     for (const file of all) file.isDropped = true;
     await source?.finishing?.catch(() => {});
-    for (const file of all) {
-      await this.#remove(file);
-      this.#recordings.delete(file);
-    }
+    for (const file of all) await this.#remove(file);
   }
 
   async close(): Promise<void> {
@@ -167,12 +162,34 @@ export class DiskRecorder implements MediaRecorder {
     const { bytes, writtenAt } = about ?? { bytes: 0, writtenAt: this.#options.clock.now() };
     const folder = join(this.#options.folder, folderName(meta));
     const file = new RecordingFile({ number, folder, meta, bytes, writtenAt });
-    this.#byNumber.set(number, file);
+    this.#files.set(number, file);
     return file;
   }
 
+  /** What there is of a session: renditions in the order of their profiles. */
+  #ofSession(sessionId: string): { source: RecordingFile | undefined; renditions: RecordingFile[] } {
+    const all = [...this.#files.values()].filter(({ meta }) => meta.sessionId === sessionId);
+    const order = ({ meta: { rendition } }: RecordingFile) => rendition?.order ?? 0;
+    return {
+      source: all.find(({ meta }) => !meta.rendition),
+      renditions: all.filter(({ meta }) => meta.rendition).sort((a, b) => order(a) - order(b)),
+    };
+  }
+
+  /** One of each session, also where there are renditions alone because nothing of the source could be written. */
+  #states(): RecordingFileState[] {
+    const files = [...this.#files.values()].filter(({ meta }) => !meta.sessionId.startsWith(joinMark));
+    return [...Map.groupBy(files, ({ meta }) => meta.sessionId).values()].map((all) => ({
+      // `isFinished` is that of the source: a rendition alone is no recording.
+      ...(all.find(({ meta }) => !meta.rendition) ?? all[0]).state,
+      isFed: all.some(({ isFed }) => isFed),
+      writtenAt: Math.max(...all.map(({ writtenAt }) => writtenAt)),
+      bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+    }));
+  }
+
   #note(note: FileNote): void {
-    const file = this.#byNumber.get(note.file);
+    const file = this.#files.get(note.file);
     this.#written += Math.max(0, note.bytes - (file?.bytes ?? note.bytes));
     const gaps = file?.meta.rendition ? this.#renditionGaps : this.#gaps;
     for (const reason of note.reasons) gaps[reason] += 1;
@@ -184,8 +201,7 @@ export class DiskRecorder implements MediaRecorder {
     const onEnd = () => {
       // A publish that never played leaves nothing.
       if (file.isBegun || file.isEnding || file.isDropped) return;
-      this.#recordings.delete(file);
-      this.#byNumber.delete(file.number);
+      this.#files.delete(file.number);
       this.#thread.forget(file.number).catch(() => {});
     };
     return new PublishFeed(file, { thread: this.#thread, clock: this.#options.clock, onEnd });
@@ -239,7 +255,7 @@ export class DiskRecorder implements MediaRecorder {
     await removeFolder(file.folder).catch((error: unknown) => {
       throw recordingFault({ message: String(error), code: codeOf(error) });
     });
-    this.#byNumber.delete(file.number);
+    this.#files.delete(file.number);
   }
 }
 

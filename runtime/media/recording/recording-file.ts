@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { FinishedRecording, RecordingFileState } from '../../../core/ports/recorder.ts';
 import type { IndexedInit, IndexedSegment } from '../../../core/vod/segment-index.ts';
 import { fileStream } from '../../drivers/blobs/fs/read.ts';
-import type { WrittenTake } from './feed.ts';
+import type { WrittenRecording } from './feed.ts';
 import { SegmentRows } from './file/segment-rows.ts';
 import { fileNames, type RecordingMeta } from './meta.ts';
 import type { FileNote } from './thread/protocol.ts';
 
 /** A recording file as the main thread knows it. */
-export class RecordingFile implements WrittenTake {
+export class RecordingFile implements WrittenRecording {
   readonly number: number;
   readonly folder: string;
   meta: RecordingMeta;

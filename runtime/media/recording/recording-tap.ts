@@ -1,9 +1,9 @@
-import type { Subscriber } from '../publish/subscriber.ts';
-import type { FedInit, FedPart, TakeFeed, WrittenTake } from './feed.ts';
+import type { PublishedInit, PublishedPart, Subscriber } from '../publish/subscriber.ts';
+import type { RecordingFeed, WrittenRecording } from './feed.ts';
 
 export interface RecordingTapOptions {
   /** The feed of this publish; undefined when it is not to be had. */
-  open(): TakeFeed | undefined;
+  open(): RecordingFeed | undefined;
   /** The recorder threw. Called once until it takes something again. */
   onTrouble(error: unknown): void;
 }
@@ -14,10 +14,10 @@ export interface RecordingTapOptions {
  */
 export class RecordingTap implements Subscriber {
   readonly #options: RecordingTapOptions;
-  #feed: TakeFeed | undefined;
+  #feed: RecordingFeed | undefined;
   /** Told before the next part. */
-  #due: FedInit | undefined;
-  #init: FedInit | undefined;
+  #due: PublishedInit | undefined;
+  #init: PublishedInit | undefined;
   /** It threw: what follows begins anew where a decoder can begin. */
   #isBroken = false;
 
@@ -40,7 +40,7 @@ export class RecordingTap implements Subscriber {
   }
 
   /** What can be read of the take. */
-  get written(): WrittenTake | undefined {
+  get written(): WrittenRecording | undefined {
     try {
       return this.#feed?.written;
     } catch {
@@ -48,12 +48,12 @@ export class RecordingTap implements Subscriber {
     }
   }
 
-  begin(init: FedInit): void {
+  begin(init: PublishedInit): void {
     this.#init = this.#due = init;
   }
 
   /** A part as it was cut. `bytes` are good during the call alone. */
-  part(bytes: Uint8Array, part: FedPart): void {
+  part(bytes: Uint8Array, part: PublishedPart): void {
     const feed = this.#feed;
     if (feed === undefined) return;
     if (this.#isBroken) {

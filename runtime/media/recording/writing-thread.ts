@@ -2,7 +2,7 @@ import { Fault } from '../../../core/base/fault.ts';
 import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { type OwnThread, ownThread } from '../../base/own-thread.ts';
-import type { FedPart } from './feed.ts';
+import type { PublishedPart } from '../publish/subscriber.ts';
 import type { RecordingMeta } from './meta.ts';
 import type { RecorderSettings } from './settings.ts';
 import type { Calls, FileNote, FromThread, Op, Problem, ToThread } from './thread/protocol.ts';
@@ -52,7 +52,7 @@ export class WritingThread {
   }
 
   /** Copies the bytes. False: too much waits, or there is no thread. Renditions leave half of the queue to sources. */
-  part(file: number, bytes: Uint8Array, part: FedPart): boolean {
+  part(file: number, bytes: Uint8Array, part: PublishedPart): boolean {
     if (!this.announce(file)) return false;
     const { queue, queuePerFile } = this.#options.settings;
     const most = this.#options.metaOf(file)?.rendition ? queue / 2 : queue;

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { FedInit, FedPart } from '../../../runtime/media/recording/feed.ts';
+import type { PublishedInit, PublishedPart } from '../../../runtime/media/publish/subscriber.ts';
 import { joinMark } from '../../../runtime/media/recording/meta.ts';
 import { type RecorderSettings, recorderDefaults } from '../../../runtime/media/recording/settings.ts';
 import { type DiskFile, diskFile } from '../../../runtime/media/recording/thread/file-io.ts';
@@ -23,11 +23,12 @@ async function inWorld(
 ): Promise<void> {
   const { onIo = () => {} } = options;
   const root = mkdtempSync(join(tmpdir(), 'millrace-spool-'));
+  const settings = { ...recorderDefaults, reserve: 1, renditionReserve: 1, ...options.settings };
   const around = {
     clock,
     inOrder: <T>(work: () => Promise<T>) => work(),
-    settings: { ...recorderDefaults, ...options.settings },
-    space: new FreeSpace(root, { clock, reserve: 1, renditionReserve: 1, slack: 1, interval: 1000 }),
+    settings,
+    space: new FreeSpace(root, { clock, settings }),
     open(path: string): DiskFile {
       const io = diskFile(path);
       return {
@@ -126,7 +127,7 @@ it('lets others write while a long file is looked through and completed', async 
 });
 
 /** A second of sound at this rate. */
-function soundAt(rate: number): { init: FedInit; bytes: Uint8Array; part: FedPart } {
+function soundAt(rate: number): { init: PublishedInit; bytes: Uint8Array; part: PublishedPart } {
   // AudioSpecificConfig with the rate told as a number, ISO/IEC 14496-3 1.6.2.1: 5 + 4 + 24 + 4 bits.
   const config = ((2n << 32n) | (0xfn << 28n) | (BigInt(rate) << 4n) | 2n) << 3n;
   const audio = Uint8Array.from({ length: 5 }, (_, at) => Number((config >> BigInt(32 - 8 * at)) & 0xffn));

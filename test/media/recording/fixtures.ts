@@ -12,7 +12,8 @@ import { readVideoHeader } from '../../../runtime/media/codecs/headers.ts';
 import { VIDEO_AVC } from '../../../runtime/media/flv/codec.ts';
 import { fragmentSize, writeFragment } from '../../../runtime/media/mp4/fragment.ts';
 import { writeInit } from '../../../runtime/media/mp4/init.ts';
-import type { FedInit, FedPart, MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
+import type { PublishedInit, PublishedPart } from '../../../runtime/media/publish/subscriber.ts';
+import type { MediaRecorder, RecordingFeed } from '../../../runtime/media/recording/feed.ts';
 import { DiskRecorder, type RecorderOptions } from '../../../runtime/media/recording/recorder.ts';
 import { modelUploads } from '../../conformance/blobs/model.ts';
 import { AVC_360P } from '../../hls/feed.ts';
@@ -28,7 +29,7 @@ export const began = 1_800_000_000_000;
 
 /** What a packager would hand over: AVC, five frames in half a second, bytes that differ everywhere. */
 export class Film {
-  readonly init: FedInit;
+  readonly init: PublishedInit;
   /** All that was made, by segment. */
   readonly segments: Uint8Array[][] = [];
   readonly #partBytes: number;
@@ -52,7 +53,7 @@ export class Film {
     return this.segments[segment - this.#first] ?? [];
   }
 
-  next(): { bytes: Uint8Array; part: FedPart } {
+  next(): { bytes: Uint8Array; part: PublishedPart } {
     const number = this.#number++;
     const frames = 5;
     const size = Math.ceil(this.#partBytes / frames);
@@ -95,7 +96,7 @@ export class Film {
 
 /** Hands over so many segments of the film; those of each are what `taken` got. */
 export function feedSegments(
-  feed: TakeFeed,
+  feed: RecordingFeed,
   film: Film,
   count: number,
   taken: Uint8Array[] = [],

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { recorderDefaults } from '../../../runtime/media/recording/settings.ts';
 import { FreeSpace } from '../../../runtime/media/recording/thread/free-space.ts';
 import { virtualClock } from '../../kit/virtual-clock.ts';
 
@@ -11,13 +12,8 @@ it('counts what is written between two looks at the disk', async () => {
     const { bavail, bsize } = statfsSync(folder);
     const free = bavail * bsize;
     const clock = virtualClock({ start: 0 });
-    const space = new FreeSpace(folder, {
-      clock,
-      reserve: free / 2,
-      renditionReserve: 0,
-      slack: 1,
-      interval: 1000,
-    });
+    const settings = { ...recorderDefaults, reserve: free / 2, reserveSlack: 1 };
+    const space = new FreeSpace(folder, { clock, settings });
     expect(space.isLowFor('source')).toBe(false);
     space.wrote(free);
     expect(space.isLowFor('source')).toBe(true);

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
+import type { MediaRecorder, RecordingFeed } from '../../../runtime/media/recording/feed.ts';
 import type { Trouble } from './bad-disk-child.ts';
 import {
   Film,
@@ -144,7 +144,7 @@ it.each([
 interface Feeding {
   readonly sessionId: string;
   readonly film: Film;
-  readonly feed: TakeFeed;
+  readonly feed: RecordingFeed;
 }
 
 function feeding(recorder: MediaRecorder, sessionId: string): Feeding {

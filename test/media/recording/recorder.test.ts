@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../kit/silent-log.ts';
@@ -268,6 +269,15 @@ describe('at the start', () => {
       writeFileSync(join(at.folder, name, 'take.json'), text);
       writeFileSync(join(at.folder, name, 'source.mp4'), 'media');
     }
+    // To open a pipe would wait for ever.
+    for (const [name, file] of [
+      ['pipe', 'take.json'],
+      ['piped', 'source.mp4'],
+    ]) {
+      cpSync(join(at.folder, 'good'), join(at.folder, name), { recursive: true });
+      rmSync(join(at.folder, name, file));
+      execFileSync('mkfifo', [join(at.folder, name, file)]);
+    }
     // Their process died between two steps of making or removing them.
     for (const name of ['empty', 'begun']) mkdirSync(join(at.folder, name));
     writeFileSync(join(at.folder, 'begun', 'take.json.new'), '{"vers');
@@ -280,9 +290,9 @@ describe('at the start', () => {
       with: () => log,
     };
     const recorder = await at.recorder({ log });
-    expect(lines).toHaveLength(2);
+    expect(lines).toHaveLength(4);
     expect((await recorder.files()).map(({ sessionId }) => sessionId)).toEqual(['good']);
-    expect(readdirSync(join(at.folder, '.aside')).sort()).toEqual(['other', 'torn']);
+    expect(readdirSync(join(at.folder, '.aside')).sort()).toEqual(['other', 'pipe', 'piped', 'torn']);
     expect(readdirSync(at.folder).sort()).toEqual(['.aside', 'good']);
     expect(fileOf(at.folder, '.aside', 'torn', 'source.mp4').toString()).toBe('media');
     await recorder.close();

@@ -6,7 +6,9 @@ import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { FinishedRecording, FinishedRendition } from '../../../core/ports/recorder.ts';
 import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
-import type { FedPart, MediaRecorder, TakeFeed } from '../../../runtime/media/recording/feed.ts';
+import type { PublishedPart } from '../../../runtime/media/publish/subscriber.ts';
+import type { MediaRecorder, RecordingFeed } from '../../../runtime/media/recording/feed.ts';
+import { recorderDefaults } from '../../../runtime/media/recording/settings.ts';
 import { FreeSpace } from '../../../runtime/media/recording/thread/free-space.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { virtualClock } from '../../kit/virtual-clock.ts';
@@ -23,8 +25,8 @@ function grantWith(sessionId: string, profiles: readonly string[] = names): Publ
 class Broadcast {
   readonly source = new Film({ partBytes: 4000 });
   readonly films: ReadonlyMap<string, Film>;
-  readonly #feeds = new Map<string, TakeFeed>();
-  #sourceFeed: TakeFeed | undefined;
+  readonly #feeds = new Map<string, RecordingFeed>();
+  #sourceFeed: RecordingFeed | undefined;
 
   constructor(profiles: readonly string[] = names) {
     this.films = new Map(
@@ -65,9 +67,9 @@ class Broadcast {
     this.#sourceFeed?.end();
   }
 
-  #hand(feed: TakeFeed | undefined, film: Film, isLacking: boolean): void {
+  #hand(feed: RecordingFeed | undefined, film: Film, isLacking: boolean): void {
     const { bytes, part } = film.next();
-    if (!isLacking) feed?.part(bytes, part as FedPart);
+    if (!isLacking) feed?.part(bytes, part as PublishedPart);
   }
 }
 
@@ -169,10 +171,10 @@ describe('a take with renditions', () => {
       const feeds = [recorder.feed(grant)!, recorder.feed(grant, '480p')!] as const;
       feeds[0].begin(source.init);
       feeds[1].begin(rendition.init);
-      const hand = (feed: TakeFeed, film: Film, parts: number) => {
+      const hand = (feed: RecordingFeed, film: Film, parts: number) => {
         for (let count = 0; count < parts; count += 1) {
           const { bytes, part } = film.next();
-          feed.part(bytes, part as FedPart);
+          feed.part(bytes, part as PublishedPart);
         }
       };
       hand(feeds[0], source, 12);
@@ -482,8 +484,8 @@ describe('a rendition that cannot be had', () => {
     using at = place();
     const { bavail, bsize } = (await import('node:fs')).statfsSync('/tmp');
     const free = bavail * bsize;
-    const options = { clock: virtualClock({ start: 0 }), slack: 1, interval: 1000 };
-    const space = new FreeSpace(at.folder, { ...options, reserve: free / 4, renditionReserve: free / 4 });
+    const settings = { ...recorderDefaults, reserve: free / 4, renditionReserve: free / 4, reserveSlack: 1 };
+    const space = new FreeSpace(at.folder, { clock: virtualClock({ start: 0 }), settings });
     expect([space.isLowFor('source'), space.isLowFor('rendition')]).toEqual([false, false]);
     space.wrote(free * 0.6);
     expect([space.isLowFor('source'), space.isLowFor('rendition')]).toEqual([false, true]);

@@ -2,7 +2,7 @@ import type { IndexedInit, IndexedSegment } from '../../../../core/vod/segment-i
 import { join } from '../../mp4/box.ts';
 import { readOwnFragment } from '../../mp4/own-fragment.ts';
 import { type InitTrack, readInit } from '../../mp4/read-init.ts';
-import type { FedInit, FedPart } from '../feed.ts';
+import type { PublishedInit, PublishedPart } from '../../publish/subscriber.ts';
 import type { FileIo } from '../thread/file-io.ts';
 import { type FinishedFile, finishFile } from './finish-file.ts';
 import { type ParameterSets, parameterSets, withParameterSets } from './in-band.ts';
@@ -100,11 +100,11 @@ export class GrowingFile {
   }
 
   /** Whether it has this init, so that `begin` adds none. */
-  has({ bytes, ...described }: FedInit): boolean {
+  has({ bytes, ...described }: PublishedInit): boolean {
     return this.#scan.inits.numberOf({ bytes, described }) !== undefined;
   }
 
-  begin(init: FedInit): void {
+  begin(init: PublishedInit): void {
     this.#mustGrow();
     const tracks = readInit(init.bytes);
     if (tracks === undefined)
@@ -117,7 +117,7 @@ export class GrowingFile {
     this.#run = { fed: { ...init, bytes: init.bytes.slice() }, tracks, sets, number: -1 };
   }
 
-  part(bytes: Uint8Array, part: FedPart): void {
+  part(bytes: Uint8Array, part: PublishedPart): void {
     this.#mustGrow();
     const run = this.#run;
     if (run === undefined) throw new RangeError('a part needs a `begin` before it');
@@ -260,7 +260,7 @@ const mostSegmentBytes = 1_073_741_824;
 const mostKeyless = 10;
 
 interface Run {
-  readonly fed: FedInit;
+  readonly fed: PublishedInit;
   readonly tracks: readonly InitTrack[];
   readonly sets: ReadonlyMap<number, ParameterSets | undefined>;
   /** Number of its init in the file; -1 before it is written. */

@@ -1,5 +1,5 @@
 import { box, full, text, u32 } from '../../mp4/box.ts';
-import type { FedInit } from '../feed.ts';
+import type { PublishedInit } from '../../publish/subscriber.ts';
 
 /** Each recording file begins with it: ISO/IEC 14496-12 4.3. Version 1 of composition offsets needs `iso4` or later. */
 export const FILE_TYPE = box('ftyp', text('isom'), u32(0x200), text('isomiso6mp41mp42'));
@@ -20,7 +20,7 @@ export const markerBytes = 4096;
 export interface RunMarker {
   /** Number of the init in the file. Its bytes follow the marker the first time. */
   readonly init: number;
-  readonly described: Pick<FedInit, 'codecs' | 'width' | 'height' | 'frameRate'>;
+  readonly described: Pick<PublishedInit, 'codecs' | 'width' | 'height' | 'frameRate'>;
 }
 
 /** Stands before each segment. */

@@ -3,7 +3,7 @@ import type { Blobs } from '../../../../core/ports/blobs.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { FinishedRecording } from '../../../../core/ports/recorder.ts';
 import { type IndexedSegment, readSegmentIndex } from '../../../../core/vod/segment-index.ts';
-import type { FedPart } from '../feed.ts';
+import type { PublishedPart } from '../../publish/subscriber.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import { troubles } from '../trouble.ts';
 import { batchMs, recordingFault, unavailable, type WritingThread } from '../writing-thread.ts';
@@ -67,7 +67,9 @@ async function feedRecording(
       if (segment.init !== init || segment.isDiscontinuity) {
         init = segment.init;
         const bytes = await readBlob(blobs, { key, from: about.at, size: about.size, signal });
-        thread.send({ op: 'begin', file: into.number, init: { ...about, bytes } });
+        const { codecs, width, height, frameRate } = about;
+        const described = { codecs, width, height, frameRate };
+        thread.send({ op: 'begin', file: into.number, init: { ...described, bytes } });
       }
       reader ??= await BlobReader.open(blobs, { key, from: segment.at, signal });
       await feedSegment(segment, { ...options, reader, epoch });
@@ -86,7 +88,7 @@ async function feedSegment(
   await reader.skipTo(segment.at);
   const end = segment.at + segment.size;
   const { wallStart, duration } = segment;
-  let part: FedPart = { wallStart, duration, isIndependent: true, startsSegment: true };
+  let part: PublishedPart = { wallStart, duration, isIndependent: true, startsSegment: true };
   while (reader.at < end) {
     signal.throwIfAborted();
     const bytes = await readFragment(reader, end);
@@ -109,7 +111,7 @@ async function readFragment(reader: BlobReader, end: number): Promise<Uint8Array
 
 async function feedPart(
   bytes: Uint8Array,
-  options: JoiningOptions & { into: RecordingFile; part: FedPart; epoch: number },
+  options: JoiningOptions & { into: RecordingFile; part: PublishedPart; epoch: number },
 ): Promise<void> {
   const { thread, into, part, clock, epoch, signal } = options;
   for (;;) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import type { FedInit, FedPart } from '../feed.ts';
+import type { PublishedInit, PublishedPart } from '../../publish/subscriber.ts';
 import { type GrowingFile, openGrowingFile } from '../file/growing-file.ts';
 import { type Steps, turn } from '../file/steps.ts';
 import { fileNames, joinMark, type RecordingMeta, type SealedFile } from '../meta.ts';
@@ -38,7 +38,7 @@ export class FileWriter {
   /** The scan of a file that a former process left. */
   #opening: Steps<GrowingFile> | undefined;
   #hash = new FileHash();
-  #init: FedInit | undefined;
+  #init: PublishedInit | undefined;
   /** `#init` is in the file, and nothing is missing behind it. */
   #isPlaced = false;
   #isInGap = false;
@@ -67,13 +67,13 @@ export class FileWriter {
     this.#io = context.open(join(options.folder, fileNames.video));
   }
 
-  begin(init: FedInit): void {
+  begin(init: PublishedInit): void {
     this.#init = init;
     this.#isPlaced = false;
     this.#isInGap = false;
   }
 
-  part(bytes: Uint8Array, part: FedPart): void {
+  part(bytes: Uint8Array, part: PublishedPart): void {
     this.#taken += bytes.length;
     const now = this.#context.clock.now();
     if (this.#isEnding || !this.#init) return;
@@ -127,7 +127,7 @@ export class FileWriter {
   }
 
   /** A joined file has the inits of all its parts. */
-  #hasTooManyInits(file: GrowingFile, init: FedInit): boolean {
+  #hasTooManyInits(file: GrowingFile, init: PublishedInit): boolean {
     const isJoined = this.#json.meta.sessionId.startsWith(joinMark);
     return !isJoined && file.inits.length >= mostInits && !file.has(init);
   }

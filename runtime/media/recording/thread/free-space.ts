@@ -1,45 +1,35 @@
 import { mkdirSync, statfsSync } from 'node:fs';
 import type { Clock } from '../../../../core/ports/clock.ts';
+import type { RecorderSettings } from '../settings.ts';
 
 /** Keeps recordings from taking the last of the disk: the database must be able to commit. */
 export class FreeSpace {
   readonly #folder: string;
-  readonly #options: {
-    clock: Clock;
-    reserve: number;
-    renditionReserve: number;
-    slack: number;
-    interval: number;
-  };
+  readonly #clock: Clock;
+  readonly #settings: RecorderSettings;
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** By the last look, less what was written since. */
   #free = 0;
   readonly #low = { source: false, rendition: false };
 
-  /**
-   * @param options bytes and ms. `renditionReserve`: what renditions leave beyond `reserve`; `slack`: what must be free beyond
-   *   these before recording continues
-   */
-  constructor(
-    folder: string,
-    options: { clock: Clock; reserve: number; renditionReserve: number; slack: number; interval: number },
-  ) {
+  constructor(folder: string, options: { clock: Clock; settings: RecorderSettings }) {
     this.#folder = folder;
-    this.#options = options;
+    this.#clock = options.clock;
+    this.#settings = options.settings;
   }
 
   /** Whether nothing new may be written. Throws what the disk says. */
   isLowFor(what: 'source' | 'rendition'): boolean {
-    const { clock, interval, slack, renditionReserve } = this.#options;
-    const now = clock.now();
-    if (now - this.#lookedAt >= interval || now < this.#lookedAt) {
+    const { spaceLook, reserve, reserveSlack, renditionReserve } = this.#settings;
+    const now = this.#clock.now();
+    if (now - this.#lookedAt >= spaceLook || now < this.#lookedAt) {
       mkdirSync(this.#folder, { recursive: true });
       const { bavail, bsize } = statfsSync(this.#folder);
       this.#lookedAt = now;
       this.#free = bavail * bsize;
     }
-    const reserve = this.#options.reserve + (what === 'rendition' ? renditionReserve : 0);
-    this.#low[what] = this.#free < reserve + (this.#low[what] ? slack : 0);
+    const kept = reserve + (what === 'rendition' ? renditionReserve : 0);
+    this.#low[what] = this.#free < kept + (this.#low[what] ? reserveSlack : 0);
     return this.#low[what];
   }
 

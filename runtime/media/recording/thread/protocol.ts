@@ -1,5 +1,5 @@
 import type { IndexedInit } from '../../../../core/vod/segment-index.ts';
-import type { FedInit, FedPart } from '../feed.ts';
+import type { PublishedInit, PublishedPart } from '../../publish/subscriber.ts';
 import type { RecordingMeta, SealedFile } from '../meta.ts';
 import type { RecorderSettings } from '../settings.ts';
 import type { GapReason } from '../trouble.ts';
@@ -8,13 +8,13 @@ import type { GapReason } from '../trouble.ts';
 export type Op =
   /** `meta` is that of a new file; what lies on disk counts more. */
   | { readonly op: 'file'; readonly file: number; readonly meta: RecordingMeta }
-  | { readonly op: 'begin'; readonly file: number; readonly init: FedInit }
+  | { readonly op: 'begin'; readonly file: number; readonly init: PublishedInit }
   | {
       readonly op: 'part';
       readonly file: number;
       /** Transferred. */
       readonly bytes: Uint8Array<ArrayBuffer>;
-      readonly part: FedPart;
+      readonly part: PublishedPart;
     }
   /** Parts are missing here. */
   | { readonly op: 'gap'; readonly file: number; readonly reason: GapReason }

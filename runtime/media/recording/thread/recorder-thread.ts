@@ -46,11 +46,10 @@ class RunningThread {
   constructor(port: Port, { clock, folder, settings, open = diskFile }: ThreadOptions & Start) {
     this.#port = port;
     this.#folder = folder;
-    const { reserve, renditionReserve, reserveSlack: slack, spaceLook: interval } = settings;
     let last: Promise<unknown> = Promise.resolve();
     this.#context = {
       ...{ clock, settings, open },
-      space: new FreeSpace(folder, { clock, reserve, renditionReserve, slack, interval }),
+      space: new FreeSpace(folder, { clock, settings }),
       inOrder(work) {
         const done = last.then(work);
         last = done.catch(() => {});

@@ -1,6 +1,6 @@
 import type { Init, Segment } from '../../live/segment.ts';
 import type { LiveWindow } from '../../live/window.ts';
-import type { TakeFeed } from '../../recording/feed.ts';
+import type { RecordingFeed } from '../../recording/feed.ts';
 
 /** A part of the source, by its segment and its number in it. */
 export interface Place {
@@ -47,7 +47,10 @@ export function hasPictures(init: Init): init is Init & { width: number; height:
 /** A publish whose renditions are made. */
 export interface LadderPublish {
   /** As of `Attachment`. */
-  readonly recording?: { open(rendition?: string): TakeFeed | undefined; onTrouble(error: unknown): void };
+  readonly recording?: {
+    open(rendition?: string): RecordingFeed | undefined;
+    onTrouble(error: unknown): void;
+  };
 }
 
 export interface KnownPublish extends LadderPublish {
