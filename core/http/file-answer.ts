@@ -139,6 +139,11 @@ function part(pieces: readonly FilePiece[], { from, to }: { from: number; to: nu
   });
 }
 
+/** Of the Streams standard; the types of Bun lack it. */
+const streamOf = ReadableStream as unknown as {
+  from(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>;
+};
+
 /** The bytes of the pieces, the first of which is opened at once: undefined when it is not there. */
 async function bodyOf(
   [first, ...others]: readonly FilePiece[],
@@ -162,5 +167,5 @@ async function bodyOf(
     }
   }
   // Reads nothing ahead, and ends the stream that is being read when it is cancelled.
-  return ReadableStream.from(inTurn(body));
+  return streamOf.from(inTurn(body));
 }

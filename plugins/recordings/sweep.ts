@@ -51,7 +51,7 @@ function sweeper(kit: RecordingsKit): (signal: AbortSignal) => Promise<void> {
       log.info('a recording file of no recording was removed', { sessionId, bytes });
     }
     suspects = next;
-    const done = { removed: { takes: removed.told }, suspected: next.size - removed.count };
+    const done = { removed: { takes: removed }, suspected: next.size - removed.count };
     log[next.size === 0 ? 'debug' : 'info']('recording files were swept', done);
   };
 }

@@ -96,7 +96,7 @@ function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
     } finally {
       // Also when it ends in the midst of it: what is gone is gone.
       const isQuiet = erased.count + aborted.count + suspects.size === 0;
-      const removed = { blobs: erased.told, uploads: aborted.told };
+      const removed = { blobs: erased, uploads: aborted };
       log[isQuiet ? 'debug' : 'info']('assets were swept', { looked, removed, suspected: suspects.size });
     }
   };
