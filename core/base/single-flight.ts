@@ -28,44 +28,31 @@ export class SingleFlight<T> {
    * The outcome of the work of this key, begun unless it is under way. `full`: too much is, or too many wait. `left`:
    * the signal was aborted first.
    */
-  wait(
+  async wait(
     key: string,
-    options: { signal: AbortSignal; work: (signal: AbortSignal) => Promise<T> },
+    { signal, work }: { signal: AbortSignal; work: (signal: AbortSignal) => Promise<T> },
   ): Promise<T | 'full' | 'left'> {
-    const { signal, work } = options;
-    if (signal.aborted) return Promise.resolve('left');
+    if (signal.aborted) return 'left';
     const known = this.#running.get(key);
-    if (this.#waiting >= this.#waitingLimit || (!known && this.#running.size >= this.#limit)) {
-      return Promise.resolve('full');
-    }
+    if (this.#waiting >= this.#waitingLimit || (!known && this.#running.size >= this.#limit)) return 'full';
     const shared = known ?? this.#begin(key, work);
+    const left = Promise.withResolvers<'left'>();
+    const leave = () => left.resolve('left');
     shared.wanted += 1;
     this.#waiting += 1;
-    return new Promise((resolve, reject) => {
-      let isOver = false;
-      const end = () => {
-        if (isOver) return false;
-        isOver = true;
-        this.#waiting -= 1;
-        signal.removeEventListener('abort', leave);
-        return true;
-      };
-      const leave = () => {
-        if (!end()) return;
-        shared.wanted -= 1;
-        if (shared.wanted === 0) {
-          // Who comes now must not get what was given up.
-          if (this.#running.get(key) === shared) this.#running.delete(key);
-          shared.abort.abort();
-        }
-        resolve('left');
-      };
-      signal.addEventListener('abort', leave);
-      shared.outcome.then(
-        (outcome) => end() && resolve(outcome),
-        (error: unknown) => end() && reject(error),
-      );
-    });
+    signal.addEventListener('abort', leave);
+    try {
+      return await Promise.race([shared.outcome, left.promise]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+      this.#waiting -= 1;
+      shared.wanted -= 1;
+      // Nobody wants it any more, and a later caller must not get what was given up.
+      if (shared.wanted === 0 && this.#running.get(key) === shared) {
+        this.#running.delete(key);
+        shared.abort.abort();
+      }
+    }
   }
 
   #begin(key: string, work: (signal: AbortSignal) => Promise<T>): Shared<T> {

@@ -5,30 +5,56 @@ import { hostOf } from '../base/host.ts';
 export interface Caller {
   /** What the URLs in the answer begin with, without a trailing slash. */
   readonly baseUrl: string;
-  /** Its IP address, as `Peers.of` tells it; undefined when that is not known. */
+  /**
+   * Its IP address without port, IPv4 not dressed as IPv6: that of the connection, and behind a trusted proxy the one
+   * that `X-Forwarded-For` names. Undefined when the connection is gone.
+   */
   readonly address: string | undefined;
 }
+
+/** Trusted proxies in a row. Of a longer `X-Forwarded-For` the last of them counts as the caller. */
+export const maxProxies = 16;
 
 /**
  * The caller of a request. URLs begin with the address that the request came to, which the client can reach; with `publicUrl` where
  * the request has no plain host, and always when it `isFixed`.
+ *
+ * @param options `trusted`: blocks of proxies whose `X-Forwarded-*` is believed. Clients can forge `X-Forwarded-For`, but
+ * each proxy appends the address it was called from; so it is read from the end, as far as trusted proxies wrote it.
  */
 export function callers(options: {
-  peers: Peers;
+  trusted: readonly Cidr[];
   publicUrl: string;
   isFixed: boolean;
 }): (request: Request) => Caller {
-  const { peers, publicUrl, isFixed } = options;
-  // Most handlers need one of them.
+  const { trusted, publicUrl, isFixed } = options;
+  const isTrusted = (address: string | undefined) =>
+    address !== undefined && trusted.length > 0 && matchLength(address, trusted) >= 0;
   return (request) => ({
     get baseUrl() {
       if (isFixed) return publicUrl;
-      return baseOf(request, { isForwarded: peers.isForwarded(request) }) ?? publicUrl;
+      return baseOf(request, { isForwarded: isTrusted(connectedFrom(request)) }) ?? publicUrl;
     },
     get address() {
-      return peers.of(request);
+      let address = connectedFrom(request);
+      if (!isTrusted(address)) return address;
+      const passed = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? [];
+      for (const text of passed.slice(0, maxProxies)) {
+        const before = plainAddress(text.trim());
+        // What a proxy wrote is an address; from here on nothing is believed.
+        if (before === undefined) return address;
+        address = before;
+        if (!isTrusted(address)) return address;
+      }
+      return address;
     },
   });
+}
+
+/** Where the connection of a request comes from. The server notes it in the request (`runtime/http/served-request.ts`). */
+function connectedFrom(request: Request): string | undefined {
+  const { peer } = request as Request & { readonly peer?: string };
+  return peer === undefined ? undefined : (plainAddress(peer) ?? peer);
 }
 
 /**
@@ -75,56 +101,4 @@ function plainHost(text: string): { host: string; port: string | undefined } | u
 
 function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
-}
-
-/** Trusted proxies in a row. Of a longer `X-Forwarded-For` the last of them counts as the caller. */
-export const maxProxies = 16;
-
-/** Tells from what address a request came. */
-export interface Peers {
-  /**
-   * The address without port, IPv4 not dressed as IPv6: that of the connection, and behind a trusted proxy the one
-   * that `X-Forwarded-For` names. Undefined when the connection is gone or there is none.
-   */
-  of(request: Request): string | undefined;
-  /** The connection is a trusted proxy's: what it says of the client in `X-Forwarded-*` is believed. */
-  isForwarded(request: Request): boolean;
-  /** Set by the server that accepts the connections; no address is known before. */
-  knownBy(source: (request: Request) => string | undefined): void;
-}
-
-/**
- * @param options `trusted`: blocks of proxies whose `X-Forwarded-For` is believed. Clients can forge that header, but
- * each proxy appends the address it was called from; so it is read from the end, as far as trusted proxies wrote it.
- */
-export function peers(options: { trusted: readonly Cidr[] }): Peers {
-  const { trusted } = options;
-  const isTrusted = (address: string) => matchLength(address, trusted) >= 0;
-  const connectedFrom = (request: Request) => {
-    const connected = known(request);
-    return connected === undefined ? undefined : (plainAddress(connected) ?? connected);
-  };
-  let known: (request: Request) => string | undefined = () => undefined;
-  return {
-    of(request) {
-      let address = connectedFrom(request);
-      if (address === undefined || trusted.length === 0 || !isTrusted(address)) return address;
-      const passed = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? [];
-      for (const text of passed.slice(0, maxProxies)) {
-        const before = plainAddress(text.trim());
-        // What a proxy wrote is an address; from here on nothing is believed.
-        if (before === undefined) return address;
-        address = before;
-        if (!isTrusted(address)) return address;
-      }
-      return address;
-    },
-    isForwarded(request) {
-      const address = trusted.length === 0 ? undefined : connectedFrom(request);
-      return address !== undefined && isTrusted(address);
-    },
-    knownBy(source) {
-      known = source;
-    },
-  };
 }

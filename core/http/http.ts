@@ -18,10 +18,10 @@ export function httpCore(options: {
   routes: readonly AnyElysia[];
   counts?: RequestCounts;
   causes?: FaultCauses;
-  /** Whether this node answers a route, by its pattern; default: all. */
-  answers?: (route: string) => boolean;
+  /** This node answers API clients (default); others answer only routes that are on every node. */
+  hasApi?: boolean;
 }): HttpCore {
-  const { counts, causes, answers } = options;
+  const { counts, causes, hasApi = true } = options;
   const allowed = methodsAt(options.routes);
   const near = nearPath(options.routes);
   /** Counts an answer, and lets the page that asked read it. */
@@ -66,15 +66,17 @@ export function httpCore(options: {
       counts?.end({ began, method: request.method, route, status: answer.status });
       return answer;
     });
-  const takeFiles = fileRoutesOf(options.routes);
+  const takeFiles = routesWith(options.routes, ({ file }) => file !== undefined);
   app.onBeforeHandle(({ request, route }) => {
     const length = Number(request.headers.get('content-length') ?? 0);
     if (length > maxJsonBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
   });
-  if (answers) {
-    app.onBeforeHandle(({ request, route }) => {
+  if (!hasApi) {
+    const everywhere = routesWith(options.routes, ({ isOnEveryNode }) => isOnEveryNode === true);
+    app.onBeforeHandle(({ request: { method }, route }) => {
       // A preflight tells nothing that would be this node's to keep.
-      if (request.method !== 'OPTIONS' && !answers(route)) throw noApi;
+      if (method !== 'OPTIONS' && !everywhere.has(`${method === 'HEAD' ? 'GET' : method} ${route}`))
+        throw noApi;
     });
   }
   for (const routes of options.routes) app.use(routes);
@@ -121,11 +123,14 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
   return madeOf(fault, new Response(body, { status: fault.status, headers }));
 }
 
-/** `METHOD pattern` of the routes that take files. */
-function fileRoutesOf(routes: readonly AnyElysia[]): ReadonlySet<string> {
+/** `METHOD pattern` of the routes with such an operation. */
+function routesWith(
+  routes: readonly AnyElysia[],
+  isSuch: (operation: Operation) => boolean,
+): ReadonlySet<string> {
   return new Set(
-    routesOf(routes).flatMap(({ method, path, hooks }) =>
-      hooks?.detail?.operation?.file ? [`${method} ${path}`] : [],
+    routesOf(routes).flatMap(({ method, path, hooks: { detail: { operation } = {} } = {} }) =>
+      operation && isSuch(operation) ? [`${method} ${path}`] : [],
     ),
   );
 }

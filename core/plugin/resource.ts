@@ -13,12 +13,25 @@ export function resource(kind: string): ResourceKind {
 }
 
 /** A field that a plugin adds to another plugin's resource. Absent plugin, unknown field. */
-export interface Field<T = unknown, K = unknown> extends FieldRules<T, K> {
+export interface Field<T = unknown, K = unknown> {
   readonly resource: ResourceKind;
   readonly name: string;
   readonly schema: TSchema;
   /** Value of a resource that was created without one. `kit` is that of the plugin which adds the field. */
   initial(kit: K): T;
+  /** Schema of the value as answers show it; default: that of what is given. */
+  readonly shown?: TSchema;
+  /** Codes that `validate` and `prepare` throw, beyond those of a body. */
+  readonly faults?: readonly string[];
+  /** Throws a Fault for a value that fits the schema and is wrong all the same. Changes nothing. */
+  validate?(value: T, change: FieldChange<K>): Promise<void> | void;
+  /** The value as it is stored. Called when every field of the request was found valid. */
+  prepare?(value: T, change: FieldChange<K>): Promise<T>;
+  /**
+   * What is wrong with a stored value, in plain words and with what to do. `values`: of all extension fields of the document,
+   * by name.
+   */
+  issues?(value: T, values: Readonly<Record<string, unknown>>): readonly string[];
 }
 
 /**
@@ -82,23 +95,6 @@ function withDerived<T extends Readonly<Record<string, unknown>>>(
   );
 }
 
-/** What its schema cannot say about a field. */
-interface FieldRules<T, K> {
-  /** Schema of the value as answers show it; default: that of what is given. */
-  readonly shown?: TSchema;
-  /** Codes that `validate` and `prepare` throw, beyond those of a body. */
-  readonly faults?: readonly string[];
-  /** Throws a Fault for a value that fits the schema and is wrong all the same. Changes nothing. */
-  validate?(value: T, change: FieldChange<K>): Promise<void> | void;
-  /** The value as it is stored. Called when every field of the request was found valid. */
-  prepare?(value: T, change: FieldChange<K>): Promise<T>;
-  /**
-   * What is wrong with a stored value, in plain words and with what to do. `values`: of all extension fields of the document,
-   * by name.
-   */
-  issues?(value: T, values: Readonly<Record<string, unknown>>): readonly string[];
-}
-
 /** A request that sets fields. */
 export interface FieldChange<K> {
   readonly principal: Principal;
@@ -113,7 +109,7 @@ export interface FieldChange<K> {
 export function field<T, K = unknown>(
   kind: ResourceKind,
   name: string,
-  options: { schema: TSchema; initial: T | ((kit: K) => T) } & FieldRules<T, K>,
+  options: Omit<Field<T, K>, 'resource' | 'name' | 'initial'> & { initial: T | ((kit: K) => T) },
 ): Field<T, K> {
   const { initial, ...rest } = options;
   const initially = typeof initial === 'function' ? (initial as (kit: K) => T) : () => initial;

@@ -31,34 +31,28 @@ export class Semaphore {
   /** Nobody who waits gets a place any more. */
   refuse(reason: unknown): void {
     for (const one of this.#waiting) one.refuse(reason);
+    this.#waiting.clear();
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiting.delete(one);
-        signal.removeEventListener('abort', abort);
-      };
-      const one = {
-        begin() {
-          leave();
-          resolve();
-        },
-        refuse(reason: unknown) {
-          leave();
-          reject(reason);
-        },
-      };
-      const abort = () => one.refuse(signal.reason);
-      signal.addEventListener('abort', abort);
-      this.#waiting.add(one);
-    });
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const one = { begin: resolve, refuse: reject };
+    const leave = () => {
+      this.#waiting.delete(one);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', leave);
+    this.#waiting.add(one);
+    await promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
   /** The place goes to whoever waits longest. */
   #leave(): void {
     const [next] = this.#waiting;
-    if (next) next.begin();
-    else this.#running -= 1;
+    if (!next) this.#running -= 1;
+    else {
+      this.#waiting.delete(next);
+      next.begin();
+    }
   }
 }

@@ -1,11 +1,10 @@
 import type { Cidr } from '../../core/base/cidr.ts';
 import type { Log } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
-import { callers, type Peers, peers } from '../../core/http/caller.ts';
+import { callers } from '../../core/http/caller.ts';
 import type { HttpCore } from '../../core/http/http.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../../core/plugin/nodes.ts';
 import type { Deployment, Plugin } from '../../core/plugin/plugin.ts';
-import { countRemoved } from '../../core/plugin/sweep-counts.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -39,7 +38,7 @@ import { patiently } from './patience.ts';
 import { type ConfiguredPlugin, type PlannedPlugin, planned } from './plan.ts';
 import { measureProgram } from './program-metrics.ts';
 import { mountRoutes } from './routes.ts';
-import { type OpenedServices, openServices, type ServiceFactories } from './services.ts';
+import { openServices, type ServiceFactories } from './services.ts';
 
 /**
  * Checks the plugins as a whole, takes over the data, and starts them in the order of their needs.
@@ -50,9 +49,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { log } = options;
   const life = new Lifetime({ clock, log });
   const metrics = new Metrics();
-  const known = peers({ trusted: options.trustedProxies ?? [] });
   const { publicUrl } = options.deployment;
-  const caller = callers({ peers: known, publicUrl, isFixed: options.isPublicUrlSet ?? false });
+  const { trustedProxies: trusted = [], isPublicUrlSet: isFixed = false } = options;
+  const caller = callers({ trusted, publicUrl, isFixed });
   const reactions = new ReactionWatch({ clock, log });
   let isReady = false;
   let engines: EngineWatch | undefined;
@@ -73,11 +72,13 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const base = { options, plan, life, metrics, kits: new Kits(plan) };
     const makeRuntime = await openStore(base);
     await openBlobs(base);
-    const opened = await openServices(options.services, { plan, life });
-    await watchDisks(base, opened);
-    const program = await startNode({ ...base, opened, makeRuntime });
+    const services = await openServices(options.services, { ...base, log });
+    await watchDisks(base);
+    const program = await startNode({ ...base, makeRuntime });
     const { runtime, nodes, hub, deployment, orders, workers } = program;
     reactions.measure(metrics);
+    const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
+    measureProgram(metrics, { clock, runtime, eventTypes, services });
     base.kits.fill({
       shared: {
         ...{ log, clock, metrics, caller, deployment, events: hub },
@@ -85,7 +86,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         signal: life.signal,
       },
       resources: resourcesOf({ ...options.drivers, runtime, partitions: options.partitions }),
-      services: { ...opened.services, volatile: options.drivers.volatile },
+      services: { ...services, volatile: options.drivers.volatile },
     });
     await startPlugins({ ...base, ...program, reactions });
     nodes.watch();
@@ -100,14 +101,11 @@ export async function boot(options: BootOptions): Promise<Booted> {
     });
     isReady = true;
     return {
-      ...{ app, internal, document, deployment, nodes, stop, peers: known },
+      ...{ app, internal, document, nodes, stop },
       plugins: plan.map(({ plugin }) => plugin),
       lines: (notes) => life.lines(notes),
       takeOrder: (order) => orders.take(order),
       jobsRunning: () => workers.allRunning,
-      setUnready: () => {
-        isReady = false;
-      },
     };
   } catch (error) {
     await stop();
@@ -149,15 +147,12 @@ async function openBlobs({ options, life }: Base): Promise<void> {
   );
 }
 
-async function watchDisks({ options, life, metrics }: Base, { leftovers }: OpenedServices): Promise<void> {
+async function watchDisks({ options, life, metrics }: Base): Promise<void> {
   const { disks } = options.drivers;
-  if (disks) {
-    life.atStop('disks', () => disks.stop());
-    await life.start('disks', () => disks.start());
-    disks.measure(metrics);
-  }
-  countRemoved(metrics, 'spools')(leftovers);
-  if (leftovers.count > 0) options.log.info('removed files of unfinished uploads', { spools: leftovers });
+  if (!disks) return;
+  life.atStop('disks', () => disks.stop());
+  await life.start('disks', () => disks.start());
+  disks.measure(metrics);
 }
 
 /** A node that runs actors, and what goes with them. */
@@ -173,9 +168,9 @@ interface Program {
 
 /** Joins the deployment as a node, and makes its actors and jobs; neither runs yet. */
 async function startNode(
-  base: Base & { opened: OpenedServices; makeRuntime: Awaited<ReturnType<typeof actorRuntime>> },
+  base: Base & { makeRuntime: Awaited<ReturnType<typeof actorRuntime>> },
 ): Promise<Program> {
-  const { options, plan, life, metrics, kits, opened } = base;
+  const { options, plan, life, metrics, kits } = base;
   const { store, bus, jobs, clock, volatile } = options.drivers;
   const { log, onFatal, nodeUrl: url } = options;
   const { roles = allRoles, isAlone = bus === undefined } = options;
@@ -242,8 +237,6 @@ async function startNode(
     takeOrder: (order) => orders.take(order),
   });
   life.atStop('actors', () => runtime.stop());
-  const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
-  measureProgram(metrics, { clock, runtime, eventTypes, services: opened.services });
   const deployment = { ...options.deployment, node: { id, incarnation }, nodes, isAlone };
   return { roles, deployment, nodes, hub, runtime, orders, workers };
 }
@@ -364,16 +357,11 @@ export interface Booted {
   readonly plugins: readonly Plugin[];
   /** What `/openapi.json` answers. */
   readonly document: () => OpenApi;
-  readonly deployment: Deployment;
   readonly nodes: Nodes;
   /** An order that another node sent. */
   readonly takeOrder: OrderRunner['take'];
   /** Jobs that are being run; none after the stop, unless an effect ignored its signal. */
   jobsRunning(): number;
-  /** The server that serves `app` tells it whose requests they are. */
-  readonly peers: Peers;
-  /** `/health/ready` answers 503 from now on; everything else goes on. */
-  setUnready(): void;
-  /** Stops everything in reverse order. Harmless when repeated. */
+  /** Stops everything in reverse order; `/health/ready` answers 503 from now on. Harmless when repeated. */
   stop(): Promise<void>;
 }

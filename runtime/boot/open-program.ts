@@ -63,7 +63,6 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
   });
   let server: Awaited<ReturnType<typeof listen>> | undefined;
   const stop = async () => {
-    booted.setUnready();
     await booted.stop();
     await server?.stop();
     others?.close();
@@ -73,7 +72,7 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     ...{ booted, publicUrl, stop },
     async serve() {
       const gate = secret === undefined ? {} : { gate: nodeGate({ app: booted.internal, secret }) };
-      server = await listen(booted.app, { ...config.http, log, peers: booted.peers, ...gate });
+      server = await listen(booted.app, { ...config.http, log, ...gate });
       return server.port;
     },
   };

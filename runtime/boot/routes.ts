@@ -10,7 +10,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import { healthRoutes, type Readiness } from '../http/health.ts';
 import { type OpenApi, openApi } from '../http/openapi/document.ts';
 import { openApiRoute } from '../http/openapi/route.ts';
-import { declaredRoutes, type RouteGroup } from '../http/openapi/routes.ts';
+import type { RouteGroup } from '../http/openapi/routes.ts';
 import type { Kits } from './kits.ts';
 import { blamed } from './lifetime.ts';
 import type { PlannedPlugin } from './plan.ts';
@@ -41,7 +41,7 @@ export async function mountRoutes(
     ...{ log, causes },
     counts: new RequestCounts({ metrics, clock }),
     routes: groups.map((group) => group.app),
-    ...(!options.hasApi && { answers: onEveryNode(groups) }),
+    hasApi: options.hasApi,
   });
   const internal = httpCore({
     ...{ log, causes },
@@ -61,11 +61,4 @@ interface RoutesOptions {
   readonly hasApi: boolean;
   caller(request: Request): Caller;
   readiness(): Readiness;
-}
-
-/** Whether a route is answered by nodes of every role. */
-function onEveryNode(groups: readonly RouteGroup[]): (route: string) => boolean {
-  const everywhere = declaredRoutes(groups).filter(({ operation }) => operation?.isOnEveryNode);
-  const patterns = new Set(everywhere.map(({ pattern }) => pattern));
-  return (route) => patterns.has(route);
 }

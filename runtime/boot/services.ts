@@ -1,30 +1,26 @@
+import type { Log } from '../../core/base/log.ts';
+import type { Metrics } from '../../core/base/metrics.ts';
 import { type Services, services } from '../../core/plugin/services.ts';
-import type { Amount } from '../../core/plugin/sweep-counts.ts';
+import { type Amount, countRemoved } from '../../core/plugin/sweep-counts.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { PlannedPlugin } from './plan.ts';
 
 /** Services that are made where a plugin needs them; the others every node has. */
-export type OpenableServices = Omit<Services, 'volatile'>;
+type OpenableServices = Omit<Services, 'volatile'>;
 
 /** How each service is made. */
 export type ServiceFactories = {
   readonly [K in keyof OpenableServices]: () => OpenableServices[K];
 };
 
-export interface OpenedServices {
-  readonly services: Partial<OpenableServices>;
-  /** Uploads that a former process never finished, and that were removed. */
-  readonly leftovers: Amount;
-}
-
 /** Opens the services that enabled plugins need, and no others: a plugin that is off costs no thread. They close in reverse order. */
 export async function openServices(
   factories: ServiceFactories,
-  { plan, life }: { plan: readonly PlannedPlugin[]; life: Lifetime },
-): Promise<OpenedServices> {
+  context: { plan: readonly PlannedPlugin[]; life: Lifetime; metrics: Metrics; log: Log },
+): Promise<Partial<OpenableServices>> {
+  const { plan, life, metrics, log } = context;
   const needed = new Set(plan.flatMap(({ plugin }) => plugin.needs?.map(({ id }) => id) ?? []));
   const opened: Record<string, unknown> = {};
-  let leftovers: Amount = { count: 0, bytes: 0 };
   for (const name of order) {
     if (!needed.has(services[name].id)) continue;
     const one = factories[name]() as Partial<Openable>;
@@ -33,9 +29,13 @@ export async function openServices(
     if (name !== 'media') life.atStop(name, () => one.close?.());
     if (!opening.has(name)) continue;
     const found = await life.start(name, () => one.open?.());
-    if (name === 'intake') leftovers = found as Amount;
+    if (name !== 'intake') continue;
+    // Uploads that a former process never finished.
+    const spools = found as Amount;
+    countRemoved(metrics, 'spools')(spools);
+    if (spools.count > 0) log.info('removed files of unfinished uploads', { spools });
   }
-  return { services: opened, leftovers };
+  return opened;
 }
 
 /** What closes last comes first: what others hand bytes to. */

@@ -1,10 +1,8 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
-import type { Peers } from '../../core/http/caller.ts';
 import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { NodeGate } from '../nodes/node-gate.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
-import { ServedRequest } from './served-request.ts';
 
 /** How often silent connections are looked for, ms: the idle timeout is that exact. */
 const checkEvery = 1000;
@@ -19,7 +17,6 @@ export async function listen(
     host: string;
     port: number;
     log: Log;
-    peers?: Peers;
     requests?: number;
     gate?: NodeGate;
   },
@@ -62,7 +59,6 @@ export async function listen(
     const now = performance.now();
     for (const connection of connections) connection.check(now);
   }, checkEvery);
-  options.peers?.knownBy((request) => (request instanceof ServedRequest ? request.peer : undefined));
   return {
     port: listener.port,
     async stop() {

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { cidr } from '../../core/base/cidr.ts';
-import { callers, peers } from '../../core/http/caller.ts';
+import { callers } from '../../core/http/caller.ts';
 
 const shown = 'http://localhost:8080';
 
 /** The base URL for a request with these headers. `from`: address of the connection; 10.0.0.0/8 are trusted proxies. */
 function baseUrl(headers: Record<string, string>, { from = '192.0.2.1', isFixed = false } = {}): string {
-  const known = peers({ trusted: [cidr('10.0.0.0/8')].flatMap((block) => block ?? []) });
-  known.knownBy(() => from);
-  const caller = callers({ peers: known, publicUrl: shown, isFixed });
-  return caller(new Request('http://elsewhere.example/', { headers })).baseUrl;
+  const trusted = [cidr('10.0.0.0/8')].flatMap((block) => block ?? []);
+  const caller = callers({ trusted, publicUrl: shown, isFixed });
+  return caller(Object.assign(new Request('http://elsewhere.example/', { headers }), { peer: from })).baseUrl;
 }
 
 describe('the base URL of an answer', () => {

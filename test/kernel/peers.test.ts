@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { cidr, plainAddress } from '../../core/base/cidr.ts';
-import { maxProxies, peers } from '../../core/http/caller.ts';
+import { callers, maxProxies } from '../../core/http/caller.ts';
 
 const trusted = ['10.0.0.0/8', '2001:db8::/32'].flatMap((text) => cidr(text) ?? []);
 
 /** Who a request is from, that came from `connected` with `X-Forwarded-For`. */
 function from(connected: string | undefined, forwarded?: string, blocks = trusted): string | undefined {
-  const callers = peers({ trusted: blocks });
-  callers.knownBy(() => connected);
+  const caller = callers({ trusted: blocks, publicUrl: '', isFixed: true });
   const headers: Record<string, string> = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
-  return callers.of(new Request('http://localhost/', { headers }));
+  return caller(Object.assign(new Request('http://localhost/', { headers }), { peer: connected })).address;
 }
 
 describe('the address of a request', () => {

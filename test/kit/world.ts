@@ -112,15 +112,14 @@ export async function world(options: WorldOptions): Promise<World> {
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
 
-  const addresses = new WeakMap<Request, string>();
   const settle = () => current.clock.advance(0);
   const request: World['request'] = async (method, path, given = {}) => {
     const headers = new Headers(given.headers);
     if (given.key !== null) headers.set('authorization', `Bearer ${given.key ?? bootstrapKey}`);
     const body = given.body === undefined ? {} : { body: JSON.stringify(given.body) };
-    const asked = new Request(`http://localhost:8080${path}`, { method, headers, ...body });
-    addresses.set(asked, given.peer ?? '127.0.0.1');
-    current.booted.peers.knownBy((one) => addresses.get(one));
+    const asked = Object.assign(new Request(`http://localhost:8080${path}`, { method, headers, ...body }), {
+      peer: given.peer ?? '127.0.0.1',
+    });
     const answer = await current.booted.app.handle(asked);
     const text = await answer.text();
     await settle();
@@ -149,9 +148,6 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get document() {
       return current.booted.document();
-    },
-    get peers() {
-      return current.booted.peers;
     },
     get media() {
       return current.media;
@@ -263,7 +259,6 @@ export interface World {
   /** What `/openapi.json` answers. */
   readonly document: ReturnType<Booted['document']>;
   /** For tests with sockets; `request` takes a `peer`. */
-  readonly peers: Booted['peers'];
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
   readonly stills: ScriptedStills;

@@ -72,7 +72,7 @@ describe('ingest discovery', () => {
     const near = { ingest: { regions: [region('fra'), region('lop', ['127.0.0.0/8'])] } };
     await using w = await world({ plugins, config: near });
     const log = { debug() {}, info() {}, warn() {}, error() {}, with: () => log };
-    const server = await listen(w.app, { host: '127.0.0.1', port: 0, log, peers: w.peers });
+    const server = await listen(w.app, { host: '127.0.0.1', port: 0, log });
     const answer = await fetch(`http://127.0.0.1:${server.port}${path}?first=false`);
     expect((await answer.json())[0]).toEqual(shown('lop'));
     await server.stop();
