@@ -1,7 +1,7 @@
 /**
  * Files that are written once and read often: recordings, uploads, pictures, archives. A blob is there as a whole or
- * not at all, and is never changed: a put replaces it. Whoever reads one while it is replaced or deleted gets the rest of
- * what he began with, or a Fault; never a mixture, never a part that looks complete.
+ * not at all, and is never changed: a put replaces it. A reader of one that is replaced or deleted gets the rest of
+ * the old one, or a Fault; never a mixture, never a part that looks complete.
  *
  * What resolved is on disk: it survives `kill -9` and loss of power.
  *
@@ -86,7 +86,7 @@ export interface BlobUploads {
 
   /**
    * Some uploads that were begun before this time (epoch ms) and neither completed nor aborted, at most `limit` (1 to
-   * `blobLimits.listed`): whoever aborts those and asks again comes to the others.
+   * `blobLimits.listed`): after those are aborted, the next call returns others.
    */
   unfinished(options: {
     readonly before: number;

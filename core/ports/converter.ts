@@ -16,8 +16,8 @@ const maxLossShare = 0.02;
  * Makes films of films: another size of an asset, and an mp4 with H.264 and AAC of a file that is none. The work is ffmpeg's, in
  * processes that are less urgent than the server; as many as `conversion.running` run at one time, others wait.
  *
- * What is answered is read as fast as it is made, and is an mp4 in fragments. It begins with the first read. Whoever cancels it, or
- * aborts the signal, ends the process; when reading has ended, in whatever way, none is left.
+ * What is answered is read as fast as it is made, and is an mp4 in fragments. It begins with the first read. Cancelling it, or
+ * aborting the signal, ends the process; when reading has ended, in whatever way, none is left.
  *
  * Faults, while it is read: `conversion.refused` (422, `retry: false`: this film cannot be converted, or goes beyond a limit),
  * `conversion.unavailable` (503: there is no ffmpeg here, or no place; try again). What reading the film throws, and

@@ -38,7 +38,7 @@ export interface OutboundRequest {
   readonly keepsBody?: true;
   /**
    * Asks before a long body is sent whether it is wanted (`Expect: 100-continue`, RFC 9110 §10.1.1), and waits a second for the
-   * answer. Whoever refuses then is heard: while a body is sent, a peer that refuses and closes is often a broken connection.
+   * answer. So a refusal is received: while a body is sent, a peer that refuses and closes often looks like a broken connection.
    */
   readonly asksFirst?: boolean;
   /**
@@ -64,9 +64,9 @@ export interface OutboundRequest {
   readonly maxBytes?: number;
   /** Ends it as `aborted`. */
   readonly signal?: AbortSignal;
-  /** Told after each piece: bytes of the body handed to the socket so far. Starts again when it is sent again. */
+  /** Called after each piece: bytes of the body handed to the socket so far. Starts again when it is sent again. */
   readonly onSent?: (bytes: number) => void;
-  /** Told once, when the request's first byte is handed to the socket. For measurements. */
+  /** Called once, when the request's first byte is handed to the socket. For measurements. */
   readonly onStart?: () => void;
 }
 

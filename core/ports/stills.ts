@@ -35,7 +35,7 @@ export interface StillOrder {
 export interface StillStore {
   /** The JPEG; undefined, or what is none: it is made. */
   load(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined>;
-  /** Whoever asked has it, whether this succeeds or not. */
+  /** The picture is answered whether this succeeds or not. */
   save(bytes: Uint8Array): Promise<void>;
 }
 

@@ -3,8 +3,8 @@ import { type RtmpUrl, rtmpUrl } from './rtmp-url.ts';
 import { type SrtUrl, srtUrl } from './srt-url.ts';
 
 /**
- * Reads the URL of a server that a broadcast is pushed to: all that can be told of it without asking anybody. The API
- * refuses by it what could never work, and the pusher goes by it.
+ * Reads the URL of a server that a broadcast is pushed to: without asking DNS. The API
+ * refuses with it what could never work, and the pusher uses it.
  */
 export function pushUrl(text: string): RtmpUrl | SrtUrl | BadPushUrl {
   if (/^rtmps?:/i.test(text)) return rtmpUrl(text);

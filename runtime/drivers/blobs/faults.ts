@@ -20,7 +20,6 @@ export function startFault(code: `blobs.${StartCode}`, options: { message: strin
 
 type StartCode =
   | 'folder'
-  | 'config'
   | 'unreachable'
   | 'endpoint'
   | 'credentials'

@@ -6,7 +6,7 @@ import { onDisk } from './fs/disk.ts';
 
 /**
  * The pieces of a source, none of them empty. Throws what the source throws, the signal's reason as soon as it is aborted, and
- * Fault `blobs.wrong_length` when they are not `size` bytes. A source that is not read to its end is told to stop.
+ * Fault `blobs.wrong_length` when they are not `size` bytes. A source that is not read to its end is stopped.
  */
 export async function* piecesOf(
   source: BlobSource,
@@ -38,7 +38,7 @@ export async function* piecesOf(
     checkLength(bytes, { size, isEnd: true });
   } finally {
     aborted.end();
-    // Not awaited: a source that hangs is not to keep whoever gives it up.
+    // Not awaited: a source that hangs must not keep the caller.
     if (!isOver) pieces.return?.()?.catch(() => {});
   }
 }
@@ -46,7 +46,7 @@ export async function* piecesOf(
 /** A promise that rejects when the signal is aborted. `end` forgets it. */
 function abortOf(signal: AbortSignal | undefined): { promise: Promise<never>; end(): void } {
   const { promise, reject } = Promise.withResolvers<never>();
-  // Nobody may be racing it at that moment.
+  // It may not be awaited at that moment.
   promise.catch(() => {});
   const onAbort = () => reject(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });

@@ -261,11 +261,11 @@ function placeOf({ origin }: Target, { owner = '' }: OutboundRequest): string {
 }
 
 /** Sent again and redirected requests start once. */
-function once(tell: () => void = () => {}): () => void {
-  let isTold = false;
+function once(call: () => void = () => {}): () => void {
+  let isCalled = false;
   return () => {
-    if (!isTold) tell();
-    isTold = true;
+    if (!isCalled) call();
+    isCalled = true;
   };
 }
 

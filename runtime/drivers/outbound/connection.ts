@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Whoever uses a connection hears of it. */
+/** Receives what happens on a connection while it uses it. */
 export interface ConnectionUser {
   data(bytes: Buffer): void;
   /** The peer sends no more, or the connection broke. Said once. */
@@ -38,7 +38,7 @@ export class Connection {
     return this.#isOpen;
   }
 
-  /** From now on `user` hears of it; undefined: nobody. `onClose` is told when it closes meanwhile. */
+  /** Sets the user. `onClose` is called when the connection closes meanwhile. */
   give(user: ConnectionUser | undefined, onClose: () => void = () => {}): void {
     this.#user = user;
     this.#onClose = onClose;

@@ -92,7 +92,7 @@ export function requestHead(
   // A bomb of compressed bytes cannot go off in what is never decompressed.
   head += 'Accept-Encoding: identity\r\n';
   if (asksFirst) head += 'Expect: 100-continue\r\n';
-  // Told for methods that may have a body even when there is none (RFC 9110 §8.6).
+  // Sent for methods that may have a body even when there is none (RFC 9110 §8.6).
   if (length !== undefined || method === 'POST' || method === 'PUT' || method === 'PATCH') {
     head += `Content-Length: ${length ?? 0}\r\n`;
   }

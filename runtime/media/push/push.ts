@@ -146,7 +146,7 @@ export class Push {
     this.#outlet?.restartVideo();
   }
 
-  /** Nobody publishes for now. The connection is kept. */
+  /** The publisher is gone for now. The connection is kept. */
   hold(): void {
     this.#try((outlet, now) => outlet.flush(now));
   }

@@ -92,7 +92,7 @@ export class PushRelay implements PushedBroadcast, SampleSubscriber {
     for (const push of this.#pushes) push.begin();
   }
 
-  /** Nobody publishes; somebody may come back. */
+  /** The publisher is gone, and may come back. */
   hold(): void {
     if (!this.isLive) return;
     this.isLive = false;

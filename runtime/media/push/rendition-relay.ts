@@ -83,7 +83,7 @@ export class RenditionRelay {
     pool.give(buffer);
   }
 
-  /** Nobody publishes for now. What is left of the publish may still come. */
+  /** The publisher is gone for now. The rest of the publish may still come. */
   hold(): void {
     this.#options.relay.hold();
   }

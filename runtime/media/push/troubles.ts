@@ -32,7 +32,7 @@ export function trouble(reason: PushReason, what: string): PushTrouble {
   return { reason, message: `${what[0].toUpperCase()}${what.slice(1)}.` };
 }
 
-/** Names and connections; its messages call the place `the server`, as they were told to (`Place.origin`). */
+/** Failures of DNS and connections. Their messages call the place `the server` (`Place.origin`). */
 export function outboundTrouble({ reason, message }: OutboundFailure): PushTrouble {
   return trouble(OUTBOUND_REASONS[reason] ?? 'connect', message);
 }

@@ -83,7 +83,7 @@ export class Transcoding {
   #run: LadderRun | undefined;
   #plan: Plan | undefined;
   #startedAt = 0;
-  /** Pictures of this run that were told already. */
+  /** Pictures of this run that were counted already. */
   #pictures = 0;
   /** Since when viewers are offered all of them, epoch ms. */
   #backSince: number | undefined;
@@ -237,7 +237,7 @@ export class Transcoding {
   async #sitOut({ trouble, state, wait, end }: Setback): Promise<void> {
     const { clock, capacity } = this.#host;
     this.#state = state;
-    if (trouble) this.#told(trouble, { state, end });
+    if (trouble) this.#report(trouble, { state, end });
     if (state === 'refused' || wait > keptThrough) capacity.give(this);
     const due = clock.now() + wait;
     if (trouble) this.#retryAt = due;
@@ -247,7 +247,7 @@ export class Transcoding {
   }
 
   /** Viewers are not offered them any more. A repeated trouble is logged once. */
-  #told(trouble: TranscodeTrouble, { state, end }: Pick<Setback, 'state' | 'end'>): void {
+  #report(trouble: TranscodeTrouble, { state, end }: Pick<Setback, 'state' | 'end'>): void {
     const { reason, message: why } = trouble;
     const isNews = reason !== this.#trouble?.reason;
     this.#ladder.suspend();

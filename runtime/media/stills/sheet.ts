@@ -102,7 +102,7 @@ async function* keyFrames(
       if (error instanceof NoPicture) return undefined;
       throw error;
     });
-    // Whoever stops here does not hear of it.
+    // A reader that stops early does not await it.
     found.catch(() => {});
     reading.push(found);
   };

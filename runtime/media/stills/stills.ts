@@ -155,7 +155,7 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
     async make(order) {
       const { key, kind, of } = order;
       const count = counts[kind];
-      const told = (outcome: Outcome, how: 'made' | 'shared'): Still => {
+      const counted = (outcome: Outcome, how: 'made' | 'shared'): Still => {
         if ('still' in outcome) {
           count[how] += 1;
           return outcome.still;
@@ -165,10 +165,10 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
         throw fault;
       };
       const found = known(order);
-      if (found) return told(found, 'shared');
-      if (closing.signal.aborted) return told({ fault: unavailable }, 'made');
+      if (found) return counted(found, 'shared');
+      if (closing.signal.aborted) return counted({ fault: unavailable }, 'made');
       const isNew = !begun.has(key);
-      if (isNew && countOf(begun, of) >= maxPerSource) return told({ fault: busy }, 'made');
+      if (isNew && countOf(begun, of) >= maxPerSource) return counted({ fault: busy }, 'made');
       const outcome = await shared.wait(key, {
         signal: order.signal,
         async work(signal) {
@@ -180,9 +180,9 @@ export function ffmpegStills(options: FfmpegStillsOptions): Stills {
           }
         },
       });
-      // Nobody reads the answer of a request that left.
-      if (outcome === 'full' || outcome === 'left') return told({ fault: busy }, 'made');
-      return told(outcome, isNew ? 'made' : 'shared');
+      // The answer of a request that left is not read.
+      if (outcome === 'full' || outcome === 'left') return counted({ fault: busy }, 'made');
+      return counted(outcome, isNew ? 'made' : 'shared');
     },
     totals: () => ({
       kinds: counts,

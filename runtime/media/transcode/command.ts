@@ -135,12 +135,12 @@ function withQuality(options: FfmpegOptions): FfmpegOptions {
   return { ...Object.fromEntries(others), 'crf:v:0': quality };
 }
 
-/** Hardly to be told from the source. */
+/** Hardly different from the source. */
 const quality = 20;
 
 /** Fits the picture as it is seen into the profile's: square pixels, even sides, never larger than it came, and never more of them. */
 function filters({ width, height, fps, fpsDen = 1 }: RenditionProfile): string {
-  // Ones of filters: `sar` is how wide a pixel is, 1 where that is not told.
+  // `sar`: how wide a pixel is; 1 if the film does not say.
   const shrink = `min(1,min(${width}/(iw*sar),${height}/ih))`;
   const side = (seen: string, most: number) =>
     `max(2,min(2*floor(min(${most},${seen})/2),2*round(${seen}*${shrink}/2)))`;

@@ -13,7 +13,7 @@ const readAtOnce = 262_144;
 export interface FilmFeed {
   /** Which tracks it has: those that HLS has, or all of the file. */
   readonly form: 'segments' | 'whole';
-  /** Told with each piece how much of it was read, 0..1. */
+  /** Reports with each piece how much of it was read, 0..1. */
   pieces(progress: (fraction: number) => void): AsyncGenerator<Uint8Array>;
 }
 
@@ -94,7 +94,7 @@ const gone = new Fault('conversion.refused', {
   retry: false,
 });
 
-/** A file of this machine from its beginning to its end, with its index in front. Told with each piece how much was read, 0..1. */
+/** A file of this machine from its beginning to its end, with its index in front. Reports with each piece how much was read, 0..1. */
 export async function* fileFeed(
   { path, size, foreign: { front } }: ForeignFile,
   progress: (fraction: number) => void,

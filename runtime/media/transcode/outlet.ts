@@ -1,4 +1,4 @@
-/** Hands pieces from who makes them to who takes them, one at a time: whoever gives waits until the piece is taken. */
+/** Hands pieces from a writer to a reader, one at a time: `give` waits until the piece is taken. */
 export class Outlet {
   #piece: { readonly bytes: Uint8Array; taken(): void } | undefined;
   #isClosed = false;
@@ -30,7 +30,7 @@ export class Outlet {
     this.#wake();
   }
 
-  /** Nobody takes any more. */
+  /** The reader is gone. */
   drop(): void {
     this.close();
     void this.take();

@@ -114,12 +114,6 @@ describe.skipIf(server.isMissing)('blobs in S3, when something is wrong', () => 
       ).then((error) => expect(error.message).not.toContain('wrong-secret'));
     });
 
-    test('settings that cannot be right', async () => {
-      const wrong = { endpoint: 'ftp://x', bucket: 'A', accessKeyId: '', secretAccessKey: '' };
-      const names = ['s3.endpoint', 's3.bucket', 's3.accessKeyId', 's3.secretAccessKey'];
-      await fails(wrong, { code: 'blobs.config', names });
-    });
-
     test('a bucket that is missing is created, also by two at once, and what they put is there', async () => {
       const engine = await server.shared();
       const both = [driver(engine, { bucket: 'new-one' }), driver(engine, { bucket: 'new-one' })];

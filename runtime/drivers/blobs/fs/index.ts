@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { type FileHandle, lstat, unlink } from 'node:fs/promises';
+import { lstat, unlink } from 'node:fs/promises';
 import { checkBlobKeys, rangeOf } from '../../../../core/plugin/blob-key.ts';
 import type { Blobs, BlobUploads, PutOutcome } from '../../../../core/ports/blobs.ts';
 import { endings } from '../endings.ts';
@@ -92,25 +92,28 @@ export function fsBlobs({ folder }: FsBlobsOptions): Blobs {
     async head(key) {
       checkBlobKeys([key]);
       const { tree } = await ready();
-      return withFile(await tree.open(key), { key, use: async (_, facts) => facts });
+      const stats = await tree.look(key);
+      return stats && factsOf(key, stats);
     },
 
     async get(key, { range, signal } = {}) {
       checkBlobKeys([key]);
       signal?.throwIfAborted();
       const { tree } = await ready();
-      const outcome = await withFile(await tree.open(key), {
-        key,
-        async use(handle, blob, keep) {
-          const part = rangeOf(range, blob.size);
-          if (part === 'beyond') return { outcome: 'beyond' as const, size: blob.size };
-          keep();
-          const own = ends.begin(signal);
-          const body = fileStream(handle, { what: key, ...part, signal: own.signal, onEnd: own.end });
-          return { outcome: 'ok' as const, blob, ...part, body };
-        },
-      });
-      return outcome ?? { outcome: 'absent' };
+      const handle = await tree.open(key);
+      if (!handle) return { outcome: 'absent' };
+      let isRead = false;
+      try {
+        const blob = factsOf(key, await onDisk(key, handle.stat({ bigint: true })));
+        const part = rangeOf(range, blob.size);
+        if (part === 'beyond') return { outcome: 'beyond', size: blob.size };
+        isRead = true;
+        const own = ends.begin(signal);
+        const body = fileStream(handle, { what: key, ...part, signal: own.signal, onEnd: own.end });
+        return { outcome: 'ok', blob, ...part, body };
+      } finally {
+        if (!isRead) await handle.close();
+      }
     },
 
     async list(prefix, options) {
@@ -145,24 +148,3 @@ const noUploads: BlobUploads = {
   async abort() {},
   unfinished: async () => [],
 };
-
-/** What `use` makes of an open file; undefined when there is none. It is closed afterwards, unless `keep` was called. */
-async function withFile<T>(
-  handle: FileHandle | undefined,
-  options: {
-    key: string;
-    use(handle: FileHandle, facts: ReturnType<typeof factsOf>, keep: () => void): Promise<T>;
-  },
-): Promise<T | undefined> {
-  if (!handle) return undefined;
-  const { key, use } = options;
-  let isKept = false;
-  const keep = () => {
-    isKept = true;
-  };
-  try {
-    return await use(handle, factsOf(key, await onDisk(key, handle.stat({ bigint: true }))), keep);
-  } finally {
-    if (!isKept) await handle.close();
-  }
-}

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { unavailable } from '../faults.ts';
@@ -17,7 +17,7 @@ export class Tree {
 
   /**
    * The folder of a key or prefix, known to lie below the root; undefined when there is none. A key cannot name anything outside
-   * (`keyProblem`), but a link could lead there. Whoever can replace folders by links after this check can write here anyway.
+   * (`keyProblem`), but a link could lead there. A user who can replace folders by links after this check can write here anyway.
    */
   async folder(path: string): Promise<string | undefined> {
     const wanted = resolve(this.root, path);
@@ -55,13 +55,19 @@ export class Tree {
     }
   }
 
-  /** Undefined when there is none. The caller closes it. */
-  async open(key: string): Promise<FileHandle | undefined> {
+  /** The file of a key; undefined when there is none. */
+  async look(key: string): Promise<BigIntStats | undefined> {
     if ((await this.folder(dirname(key))) === undefined) return undefined;
     const what = join(this.root, key);
-    const stats = await unless(absent, { what, work: lstat(what) });
-    if (stats === undefined) return undefined;
-    if (!stats.isFile()) throw unavailable(`${what} is not a file`);
+    const stats = await unless(absent, { what, work: lstat(what, { bigint: true }) });
+    if (stats === undefined || stats.isFile()) return stats;
+    throw unavailable(`${what} is not a file`);
+  }
+
+  /** Undefined when there is none. The caller closes it. */
+  async open(key: string): Promise<FileHandle | undefined> {
+    if ((await this.look(key)) === undefined) return undefined;
+    const what = join(this.root, key);
     return unless(absent, { what, work: open(what, constants.O_RDONLY | constants.O_NOFOLLOW) });
   }
 

@@ -43,7 +43,7 @@ export type Connection = ReturnType<typeof connection>;
 export interface SendOptions extends Omit<Exchange, 'abortSignal'> {
   readonly signal?: AbortSignal;
   readonly attempts?: number;
-  /** Told before each attempt, 1 first. */
+  /** Called before each attempt, 1 first. */
   readonly onAttempt?: (attempt: number) => void;
 }
 
@@ -142,7 +142,7 @@ function clientConfig(options: S3BlobsOptions, handler: HttpHandler): S3ClientCo
     // Otherwise newer clients send trailing checksums, which R2, older MinIO and others refuse.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Retries are ours: bounded, and known to whoever asked, because a repeated write may meet itself.
+    // Retries are ours: bounded, and known to the caller, because a repeated write may meet its own result.
     maxAttempts: 1,
     expectContinueHeader: false,
     requestHandler: handler as never,

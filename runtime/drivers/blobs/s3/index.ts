@@ -8,7 +8,7 @@ import { adoptedFile } from '../source.ts';
 import { connection, type S3BlobsOptions } from './connection.ts';
 import { sentPiece } from './http-handler.ts';
 import { etagOf, head } from './mark.ts';
-import { checkConfig, openBucket } from './open.ts';
+import { openBucket } from './open.ts';
 import { putSource } from './put.ts';
 import { readBlob } from './read.ts';
 import { s3Uploads } from './uploads.ts';
@@ -29,7 +29,6 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
     adopting: 'copy',
 
     async open() {
-      checkConfig(options);
       await openBucket(bucket, options);
     },
 

@@ -35,7 +35,7 @@ export async function head(
   }
 }
 
-/** The etag of an answer without the quotes that S3 writes. Whoever answers without one is not S3. */
+/** The etag of an answer without the quotes that S3 writes. A server that sends none is not S3. */
 export function etagOf({ ETag }: { readonly ETag?: string | undefined }, what: string): string {
   const etag = (ETag ?? '').replace(/^"|"$/g, '');
   if (etag === '') throw unavailable(`${what}: the store answered without an etag`);

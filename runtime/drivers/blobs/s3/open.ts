@@ -1,25 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Fault } from '../../../../core/base/fault.ts';
+import type { Fault } from '../../../../core/base/fault.ts';
 import { startFault } from '../faults.ts';
 import type { Connection, S3BlobsOptions } from './connection.ts';
 import { hasS3Code, isPassing, s3Error } from './errors.ts';
 import { TransportError } from './http-handler.ts';
-
-/** Wrong at a glance: Fault `blobs.config`. */
-export function checkConfig(options: S3BlobsOptions): void {
-  const { endpoint, bucket, accessKeyId, secretAccessKey } = options;
-  const problems: string[] = [];
-  const url = endpoint === undefined ? undefined : URL.parse(endpoint);
-  if (endpoint !== undefined && !(url && /^https?:$/.test(url.protocol) && !url.username && !url.search)) {
-    problems.push('s3.endpoint: expected an http or https URL such as https://s3.example.com');
-  }
-  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) {
-    problems.push('s3.bucket: expected 3 to 63 of a-z 0-9 . - from letter or digit to letter or digit');
-  }
-  if (!accessKeyId) problems.push('s3.accessKeyId: expected the id of an access key');
-  if (!secretAccessKey) problems.push('s3.secretAccessKey: expected the secret of the access key');
-  if (problems.length > 0) throw new Fault('blobs.config', { status: 500, message: problems });
-}
 
 /**
  * Finds out whether the bucket can be used, and creates it when it is missing: it is listed, and a small blob is written,
@@ -115,7 +99,7 @@ function problemOf(error: unknown, options: S3BlobsOptions & { doing: string }):
   if (isPassing(error) && status >= 500) {
     return fault('blobs.unreachable', `s3.endpoint: ${at} does not work ${tail}`);
   }
-  // Whoever speaks as S3 does says in XML what is wrong.
+  // A server that implements S3 says in XML what is wrong.
   if (/^\d+$/.test(code) || code === '' || status < 300 || found.isBare) {
     return fault('blobs.endpoint', `s3.endpoint: ${at} does not speak as S3 does ${tail}`);
   }

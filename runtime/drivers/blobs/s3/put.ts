@@ -21,7 +21,7 @@ const streamedPart = 8 * 1_048_576;
 /** Parts of one source that are sent side by side. They, and the next, are what lies in memory. */
 const partsAtOnce = 3;
 
-/** What fits one part is one request; anything longer is an upload that nobody else hears of. */
+/** What fits one part is one request; anything longer is a multipart upload of its own. */
 export async function putSource(
   connection: Connection,
   options: { key: string; source: BlobSource; uploads: BlobUploads } & PutOptions,

@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import { faultOf, hasS3Code, isPassing } from './errors.ts';
 import { etagOf, head } from './mark.ts';
 
-/** @param options `signal` ends the body too; `onEnd` is told once when nothing more is read, whatever the outcome */
+/** @param options `signal` ends the body too; `onEnd` is called once when nothing more is read, whatever the outcome */
 export async function readBlob(
   connection: Connection,
   options: Omit<GetOptions, 'signal'> & { key: string; signal: AbortSignal; onEnd: () => void },

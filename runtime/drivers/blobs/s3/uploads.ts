@@ -19,7 +19,7 @@ const completeSilence = 300_000;
 
 /** The multipart uploads of S3. The id is `<mark>.<id of S3>`; in a listing, which does not tell the mark, `.<id of S3>`. */
 export function s3Uploads(connection: Connection): BlobUploads {
-  const { bucket, send, ask, limits } = connection;
+  const { bucket, send, ask } = connection;
   const place = ({ key, id }: Pick<BlobUpload, 'key' | 'id'>) => {
     checkBlobKeys([key]);
     return { Bucket: bucket, Key: key, UploadId: id.slice(id.indexOf('.') + 1) };
@@ -69,19 +69,13 @@ export function s3Uploads(connection: Connection): BlobUploads {
     async part(upload, { number, bytes, signal }) {
       const input = { ...place(upload), PartNumber: number, ...connection.body(bytes) };
       const what = `part ${number} of ${upload.key} in bucket ${bucket}`;
-      const put = (attempts: number) =>
-        send((sdk) => new sdk.UploadPartCommand(input), { timeout: 0, attempts, ...(signal && { signal }) });
       try {
-        try {
-          await put(1);
-        } catch (error) {
-          if (limits.attempts === 1 || !isPassing(error)) throw error;
-          // A server that refuses before it has read all may close so soon that its answer is lost: so it is asked.
-          if ((await partsOfUpload(upload, signal && { signal })) === 'gone') return 'gone';
-          await put(limits.attempts - 1);
-        }
+        const options = { timeout: 0, ...(signal && { signal }) };
+        await send((sdk) => new sdk.UploadPartCommand(input), options);
         return 'ok';
       } catch (error) {
+        // A server that refuses before it has read all may close so soon that its answer is lost: so it is asked.
+        if (isPassing(error) && (await partsOfUpload(upload, signal && { signal })) === 'gone') return 'gone';
         return unlessGone(error, what) ?? 'gone';
       }
     },

@@ -25,16 +25,16 @@ const LARGEST = 0xffffff;
 /**
  * Messages as tags of an FLV file (E.4.1), for a reader that goes on to MPEG-TS. Each is written anew in the form that most
  * readers know: H.264 and AAC in the old one, whatever form they came in, and of several tracks the first. Data messages are
- * left out: nobody behind the reader would see them. `onUnreadable` hears, once and in plain words, of a codec that the reader
+ * left out: nobody behind the reader would see them. `onUnreadable` is called once, in plain words, for a codec that the reader
  * does not know or MPEG-TS cannot carry.
  */
 export function flvFraming(reader: FlvReader, onUnreadable: (what: string) => void): Framing {
   const video = new VideoMessage();
   const audio = new AudioMessage();
-  let isTold = false;
+  let isReported = false;
   const unreadable = (at: number, what: string): number => {
-    if (!isTold) onUnreadable(what);
-    isTold = true;
+    if (!isReported) onUnreadable(what);
+    isReported = true;
     return at;
   };
 

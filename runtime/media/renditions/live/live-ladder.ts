@@ -41,6 +41,8 @@ export interface LiveLadderOptions extends Pick<Ladder, 'playbackId' | 'streamId
   /** What is kept for it counts against; nothing when undefined. */
   readonly memory: MemoryShare | undefined;
   readonly maker: RenditionMaker;
+  /** One line for the operator; no secrets. */
+  log(line: string): void;
 }
 
 /**
@@ -64,7 +66,7 @@ export class LiveLadder implements Ladder, RunHost {
   #floor: number;
   #run: LiveRun | undefined;
   #isSuspended = false;
-  /** Nobody publishes any more; what was published may still be made. */
+  /** No publish follows; the rest of the last one may still be made. */
   #isOverForGood = false;
   #hasEnded = false;
   #onDrained: (() => void) | undefined;
@@ -86,7 +88,14 @@ export class LiveLadder implements Ladder, RunHost {
 
   /** Starts to make them. */
   begin(): void {
-    this.#stop = this.#options.maker.begin(this);
+    const { maker, log } = this.#options;
+    try {
+      this.#stop = maker.begin(this);
+    } catch (error) {
+      // The source goes on without them.
+      this.suspend();
+      log(`renditions could not be begun: ${error}`);
+    }
   }
 
   /** Grows with everything that changes which renditions are listed, and how. */
@@ -172,7 +181,7 @@ export class LiveLadder implements Ladder, RunHost {
   }
 
   /**
-   * Nobody publishes any more, and nobody watches. What was published is still made, for `drainTimeout` at most, where it is
+   * No publish follows, and there are no viewers. What was published is still made, for `drainTimeout` at most, where it is
    * recorded or pushed: the process has the end of it yet. Until then the window of the source must stay as it is.
    *
    * @returns kept when it has ended; undefined: it has already
@@ -221,7 +230,7 @@ export class LiveLadder implements Ladder, RunHost {
   }
 
   #nextRun(): LiveRun | undefined {
-    // Nobody has seen anything yet: there is nothing to go on with.
+    // No viewer has seen anything yet: there is nothing to continue.
     if (!this.#windows.hasMedia) this.#place = undefined;
     const place = this.#place ?? this.#newest();
     const segment = place && this.source.segment(place.sequence);

@@ -47,7 +47,7 @@ export class LiveRun implements LadderRun, OutputSink {
   readonly discontinuities: number;
   readonly video: LadderRun['video'];
   readonly queues: readonly PictureQueue[];
-  /** Of each rendition; undefined before the process has told. */
+  /** Of each rendition; undefined before its `moov` box. */
   tracks: readonly OutputTrack[] | undefined;
   pictures = 0;
   readonly #host: RunHost;
@@ -189,15 +189,17 @@ export class LiveRun implements LadderRun, OutputSink {
   /** What was read is handed out: its pictures may come back. */
   #plan(
     bytes: Uint8Array,
-    told: Pick<SourcePart, 'sequence' | 'index' | 'duration' | 'wallStart'>,
+    part: Pick<SourcePart, 'sequence' | 'index' | 'duration' | 'wallStart'>,
   ): FedPictures {
     const { pictures, sound } = readSourcePart(bytes);
     const { dts: start, rows } = pictures;
     const end = start + pictures.ticks;
-    this.#order.add(pictures, { startsSegment: told.index === 0 });
-    const { sequence, part } = this.#place;
-    if (told.sequence < sequence || (told.sequence === sequence && told.index < part)) this.#madeUntil = end;
-    else this.#parts.push({ ...told, start, end, pictures: rows.count, sound });
+    this.#order.add(pictures, { startsSegment: part.index === 0 });
+    const first = this.#place;
+    const isBefore =
+      part.sequence === first.sequence ? part.index < first.part : part.sequence < first.sequence;
+    if (isBefore) this.#madeUntil = end;
+    else this.#parts.push({ ...part, start, end, pictures: rows.count, sound });
     return { count: rows.count, start: start / 90_000, end: end / 90_000 };
   }
 

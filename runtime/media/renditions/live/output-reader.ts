@@ -9,7 +9,7 @@ import { maxPictureBytes } from './picture-queue.ts';
 /** Bytes. Beyond these the output counts as unreadable. */
 const collected = { moov: 1_048_576, moof: 65_536, mdat: maxPictureBytes };
 const maxOtherBytes = 1_048_576;
-/** ffmpeg is told to write one picture per fragment. */
+/** The options make ffmpeg write one picture per fragment. */
 const maxFragmentPictures = 1024;
 /** Ticks a second on the timeline of the source's pictures. */
 const ticks = 90_000;

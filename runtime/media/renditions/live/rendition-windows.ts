@@ -12,30 +12,27 @@ import type { OutputTrack } from './output-reader.ts';
 import { isMade, type KnownPublish, type Place } from './publishes.ts';
 import type { SourcePart } from './source-part.ts';
 
-export interface RenditionWindowsOptions {
-  readonly profiles: readonly RenditionProfile[];
-  /** One for each profile. */
-  readonly playlists: readonly MediaPlaylist[];
-  /** One for each profile, or none. */
-  readonly relays: readonly RenditionRelay[];
-}
-
-/** Where the renditions of one playlist go: a window for each, its take when it is recorded, and the relay it is pushed by. */
+/** The outputs of the renditions of one playlist: for each a window, a recording if there is one, and the relay of its pushes. */
 export class RenditionWindows {
   readonly #profiles: readonly RenditionProfile[];
   readonly #playlists: readonly MediaPlaylist[];
   readonly #windows: readonly LiveWindow[];
   readonly #relays: readonly RenditionRelay[];
-  /** What the windows hold now is of this init of the source, and of these encoders. */
+  /** The init of the source, and the encoders, of what the windows hold now. */
   #begun: { readonly init: Init; readonly tracks: readonly OutputTrack[] } | undefined;
   /** Whose takes are fed. */
   #recorded: KnownPublish | undefined;
 
-  constructor({ profiles, playlists, relays }: RenditionWindowsOptions) {
-    this.#profiles = profiles;
-    this.#playlists = playlists;
-    this.#windows = playlists.map(({ window }) => window);
-    this.#relays = relays;
+  /** @param options `playlists`: one for each profile; `relays`: one for each profile, or none */
+  constructor(options: {
+    profiles: readonly RenditionProfile[];
+    playlists: readonly MediaPlaylist[];
+    relays: readonly RenditionRelay[];
+  }) {
+    this.#profiles = options.profiles;
+    this.#playlists = options.playlists;
+    this.#windows = options.playlists.map(({ window }) => window);
+    this.#relays = options.relays;
   }
 
   /** There is something of them to be gone on with. */
@@ -47,7 +44,7 @@ export class RenditionWindows {
     return this.#windows.some(({ bytes }) => bytes > 0);
   }
 
-  /** Viewers are told of a part that is to come. */
+  /** The playlists hint at a part that is to come. */
   get isHinting(): boolean {
     return this.#windows[0].hint !== undefined;
   }
@@ -99,12 +96,7 @@ export class RenditionWindows {
         const { open, onTrouble } = publish.recording;
         window.subscribers = [new RecordingTap({ open: () => open(profile.name), onTrouble })];
       }
-      window.number({
-        mediaSequence,
-        discontinuitySequence: discontinuities,
-        targetDuration,
-        isReturn,
-      });
+      window.number({ mediaSequence, discontinuitySequence: discontinuities, targetDuration, isReturn });
       const video = { id: VIDEO_TRACK, timescale: 90_000, config, record };
       const { audio } = init;
       // Counted in slots of a clock that ticks faster, it says nothing in the header of what is encoded live.
@@ -150,7 +142,7 @@ export class RenditionWindows {
     for (const window of this.#windows) window.clear();
   }
 
-  /** Who waits for something of them is answered. */
+  /** Answers the requests that wait for something of them. */
   wake(): void {
     for (const playlist of this.#playlists) playlist.wake();
   }

@@ -4,7 +4,7 @@ import { CTS, DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../../mp4/fragme
 import { FragmentCursor, type FragmentRun } from '../../mp4/fragment-reader.ts';
 import { readOwnFragment } from '../../mp4/own-fragment.ts';
 
-/** What renditions have in common with a part of the source. Times in ticks of 1/90000 s unless told. */
+/** What renditions have in common with a part of the source. Times in ticks of 1/90000 s unless noted. */
 export interface SourcePart {
   readonly sequence: number;
   /** Which part of its segment it is. */
@@ -17,16 +17,14 @@ export interface SourcePart {
   readonly duration: number;
   /** Its first picture, epoch ms. */
   readonly wallStart: number;
-  readonly sound: Sound | undefined;
+  /** In bytes of its own. */
+  readonly sound: Run | undefined;
 }
-
-/** The sound of a part, in bytes of its own. */
-export type Sound = Run;
 
 /** Pictures and sound of a part that the packager wrote. `pictures` refers to its bytes. */
 export function readSourcePart(bytes: Uint8Array): {
   readonly pictures: FragmentRun;
-  readonly sound: Sound | undefined;
+  readonly sound: Run | undefined;
 } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const fragment = bytes.length >= 8 ? readOwnFragment(view, 0, view.getUint32(0)) : undefined;
@@ -38,7 +36,7 @@ export function readSourcePart(bytes: Uint8Array): {
 }
 
 /** The sound of several parts that follow each other. */
-export function joinSounds(parts: readonly SourcePart[]): Sound | undefined {
+export function joinSounds(parts: readonly SourcePart[]): Run | undefined {
   const sounds = parts.map(({ sound }) => sound).filter((sound) => sound !== undefined);
   if (sounds.length < 2) return sounds[0];
   const taken = sounds.reduce((sum, sound) => sum + sound.taken, 0);
@@ -56,7 +54,7 @@ export function joinSounds(parts: readonly SourcePart[]): Sound | undefined {
 }
 
 /** Copied: the pictures of the part, which are most of it, are needed no longer than it takes to hand them out. */
-function soundOf(part: Uint8Array, run: FragmentRun): Sound {
+function soundOf(part: Uint8Array, run: FragmentRun): Run {
   const taken = run.rows.count;
   const table = new Float64Array(taken * STRIDE);
   const bytes = new Uint8Array(run.bytes);
