@@ -19,6 +19,8 @@ export interface BroadcastOptions extends LiveOutputOptions {
   readonly relayOf?: ((profile: string) => PushRelay) | undefined;
   /** Makes the renditions that a grant wants; without one there are none. */
   readonly transcoder?: RenditionMaker | undefined;
+  /** One line for the operator; no secrets. */
+  readonly log?: (line: string) => void;
 }
 
 export interface BroadcastAttachment extends Omit<Attachment, 'subscribers' | 'samples'> {
@@ -119,7 +121,7 @@ export class Broadcast {
   #attachLadder(attachment: BroadcastAttachment): LiveLadder | undefined {
     const { grant } = attachment;
     const { output } = this;
-    const { transcoder, relayOf, clock, pool, memory } = this.#options;
+    const { transcoder, relayOf, clock, pool, memory, log = () => {} } = this.#options;
     const profiles = (grant.profiles ?? []).slice(0, MOST_RENDITIONS);
     if (this.#ladder?.isOf(profiles)) {
       this.#ladder.attach(attachment);
@@ -141,6 +143,7 @@ export class Broadcast {
       config: output.config,
       memory,
       maker: transcoder,
+      log,
     });
     this.#ladder = ladder;
     output.offer(ladder);

@@ -53,8 +53,8 @@ function node(count: number) {
   return {
     ...{ reads, wants, lines, compare, settle },
     async round(of: readonly LiveReading[] = readings) {
-      for (const reading of of) compare.look(reading, 0);
-      compare.seen(new Set(of.map(({ grant: { sessionId } }) => sessionId)));
+      for (const reading of of) compare.look(reading);
+      compare.seen();
       await settle();
     },
     async answer(targets: readonly string[] | Error) {
