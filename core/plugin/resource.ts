@@ -6,6 +6,8 @@ import type { FilterField } from '../http/query.ts';
 /** A kind of JSON document that the API shows and that other plugins may extend. */
 export interface ResourceKind {
   readonly kind: string;
+  /** Fields that it has without any plugin: the start refuses a plugin that adds one of them. */
+  readonly ownFields?: readonly string[];
 }
 
 export function resource(kind: string): ResourceKind {

@@ -59,7 +59,8 @@ const namesOf: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> =
   fault: ({ faults = {} }) => Object.keys(faults),
   token: ({ provides = [] }) => provides.map(({ id }) => id),
   resource: ({ resources = [] }) => resources.map(({ kind }) => kind),
-  field: ({ extends: fields = [], derives = [] }) => [
+  field: ({ resources = [], extends: fields = [], derives = [] }) => [
+    ...resources.flatMap(({ kind, ownFields = [] }) => ownFields.map((name) => `${kind}.${name}`)),
     ...fields.map(({ resource, name }) => `${resource.kind}.${name}`),
     ...derives.flatMap(({ resource, schemas }) =>
       Object.keys(schemas).map((name) => `${resource.kind}.${name}`),

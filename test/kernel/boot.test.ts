@@ -103,6 +103,22 @@ describe('boot', () => {
     ]);
   });
 
+  it('refuses a field that the resource, or another plugin, has already', () => {
+    const thing = { ...resource('thing'), ownFields: ['name'] };
+    const adds = (name: string) => ({
+      extends: [field(thing, name, { schema: Type.Boolean(), initial: false })],
+    });
+    const plugins = [
+      plugin('a', { resources: [thing] }),
+      plugin('b', adds('name')),
+      plugin('c', adds('note')),
+    ];
+    expect(problemsOf([...plugins, plugin('d', adds('note'))])).toEqual([
+      'field thing.name is declared twice: by a and b',
+      'field thing.note is declared twice: by c and d',
+    ]);
+  });
+
   it('reports effects that do not fit together', () => {
     const machine = setup({
       types: { context: {} as { n: number } },

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { LoggedEvent } from '../../core/ports/store.ts';
+import { eventNames } from '../../plugins/events/contract.ts';
 import { eventStream } from '../../plugins/events/event-stream.ts';
+import { allPlugins } from '../kit/all-plugins.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 
 const event = (position: number, more: Partial<LoggedEvent> = {}): LoggedEvent => ({
@@ -140,4 +142,11 @@ describe('the event stream', () => {
     for (let position = 1; position < 20; position += 1) stream.tell(event(position, { body }));
     expect(stream.ended()).toBe(1);
   });
+});
+
+it('clients can name every event that a plugin emits for them, and no other', async () => {
+  const emitted = (await allPlugins()).flatMap(({ emits = {} }) => Object.keys(emits));
+  // These are for plugins alone.
+  const forClients = emitted.filter((name) => !name.startsWith('session.') && name !== 'task.admitted');
+  expect([...eventNames].toSorted()).toEqual(forClients.toSorted());
 });
