@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { object, oneOf, optional } from '../core/base/schema.ts';
 import { section } from './sections.ts';
 
 /** Names that Kafka and Redis take as part of theirs. */
@@ -9,24 +10,22 @@ const namespace = (description: string) =>
     expected: '1 to 50 letters, digits, "_" or "-"',
     description,
   });
-const oneOf = <A extends string, B extends string>(a: A, b: B, description: string) =>
-  Type.Optional(
-    Type.Union([Type.Literal(a), Type.Literal(b)], { expected: `"${a}" or "${b}"`, description }),
-  );
+const driver = <T extends string>(a: T, b: T, description: string) =>
+  Type.Optional(oneOf([a, b], { expected: `"${a}" or "${b}"`, description }));
 
 const pemFile = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, description: `Path of a PEM file. ${description}` }));
+  optional.string({ minLength: 1, description: `Path of a PEM file. ${description}` });
 
 /** Which engine meets which port. What is not said here is as the preset has it. */
 export const driversSchema = section({
-  store: oneOf(
+  store: driver(
     'sqlite',
     'redis',
     'Store of all persistent data except media. Store, bus and jobs are all `sqlite`, or `redis`, `kafka` and `bullmq`. Default: by preset.',
   ),
-  bus: oneOf('sqlite', 'kafka', 'Messages between nodes. Default: by preset.'),
-  jobs: oneOf('sqlite', 'bullmq', 'Queue of jobs. Default: by preset.'),
-  blobs: oneOf(
+  bus: driver('sqlite', 'kafka', 'Messages between nodes. Default: by preset.'),
+  jobs: driver('sqlite', 'bullmq', 'Queue of jobs. Default: by preset.'),
+  blobs: driver(
     'fs',
     's3',
     'Where files are kept. `fs` is a folder in dataDir, which several nodes must share. Default: `s3` when s3.bucket is set, else `fs`.',
@@ -34,17 +33,15 @@ export const driversSchema = section({
 });
 
 export const redisSchema = section({
-  url: Type.Optional(
-    Type.String({
-      pattern: '^rediss?://[^\\s]{1,500}$',
-      expected: 'a URL such as redis://user:password@host:6379',
-      schemes: ['redis', 'rediss'],
-      description: 'URL of Redis: `redis://`, or `rediss://` for TLS, with user and password if needed.',
-    }),
-  ),
+  url: optional.string({
+    pattern: '^rediss?://[^\\s]{1,500}$',
+    expected: 'a URL such as redis://user:password@host:6379',
+    schemes: ['redis', 'rediss'],
+    description: 'URL of Redis: `redis://`, or `rediss://` for TLS, with user and password if needed.',
+  }),
   ca: pemFile('Certificate authority of Redis; needs `rediss://`. Default: the authorities of the system.'),
   namespace: namespace('Prefix of every key, so that several deployments can share a Redis.'),
-  fsync: Type.Union([Type.Literal('everysec'), Type.Literal('always')], {
+  fsync: oneOf(['everysec', 'always'], {
     default: 'everysec',
     expected: '"everysec" or "always"',
     description:
@@ -73,38 +70,28 @@ export const kafkaSchema = section({
   cert: pemFile('Client certificate for brokers that request one.'),
   key: pemFile('Private key of kafka.cert.'),
   sasl: Type.Optional(
-    Type.Object(
-      {
-        mechanism: Type.Union(
-          [Type.Literal('plain'), Type.Literal('scram-sha-256'), Type.Literal('scram-sha-512')],
-          {
-            expected: '"plain", "scram-sha-256" or "scram-sha-512"',
-            description:
-              'Authentication method. `plain` sends the password unencrypted, so use it only with kafka.ssl.',
-          },
-        ),
-        username: Type.String({ minLength: 1, description: 'User for SASL.' }),
-        password: Type.String({ minLength: 1, description: 'Password for SASL.' }),
-      },
-      { additionalProperties: false },
-    ),
-  ),
-  replication: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 100,
-      description:
-        'Replication factor of new topics. Existing topics do not change. Default: the setting of the brokers.',
+    object({
+      mechanism: oneOf(['plain', 'scram-sha-256', 'scram-sha-512'], {
+        expected: '"plain", "scram-sha-256" or "scram-sha-512"',
+        description:
+          'Authentication method. `plain` sends the password unencrypted, so use it only with kafka.ssl.',
+      }),
+      username: Type.String({ minLength: 1, description: 'User for SASL.' }),
+      password: Type.String({ minLength: 1, description: 'Password for SASL.' }),
     }),
   ),
-  minInsync: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 100,
-      description:
-        'Replicas that must have a record before it is acknowledged (`min.insync.replicas`). 2 of 3 survives the loss of a broker. Default: the setting of the brokers.',
-    }),
-  ),
+  replication: optional.integer({
+    minimum: 1,
+    maximum: 100,
+    description:
+      'Replication factor of new topics. Existing topics do not change. Default: the setting of the brokers.',
+  }),
+  minInsync: optional.integer({
+    minimum: 1,
+    maximum: 100,
+    description:
+      'Replicas that must have a record before it is acknowledged (`min.insync.replicas`). 2 of 3 survives the loss of a broker. Default: the setting of the brokers.',
+  }),
   namespace: namespace('Prefix of the name of every topic and group.'),
   partitions: Type.Integer({
     default: 16,
@@ -115,32 +102,24 @@ export const kafkaSchema = section({
 });
 
 export const s3Schema = section({
-  endpoint: Type.Optional(
-    Type.String({
-      pattern: '^https?://[^/?#@\\s]+/?$',
-      expected: 'a URL without a path, such as https://s3.example.com',
-      description: 'URL of an S3 server other than AWS.',
-    }),
-  ),
-  bucket: Type.Optional(
-    Type.String({
-      pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$',
-      expected: '3 to 63 small letters, digits, "." or "-"',
-      description: 'Name of the bucket. The first start creates it, if the credentials allow that.',
-    }),
-  ),
+  endpoint: optional.string({
+    pattern: '^https?://[^/?#@\\s]+/?$',
+    expected: 'a URL without a path, such as https://s3.example.com',
+    description: 'URL of an S3 server other than AWS.',
+  }),
+  bucket: optional.string({
+    pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$',
+    expected: '3 to 63 small letters, digits, "." or "-"',
+    description: 'Name of the bucket. The first start creates it, if the credentials allow that.',
+  }),
   region: Type.String({ default: 'us-east-1', minLength: 1, description: 'Region of the bucket.' }),
-  accessKeyId: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: 'Required with a bucket.',
-    }),
-  ),
-  secretAccessKey: Type.Optional(Type.String({ minLength: 1, description: 'Required with a bucket.' })),
-  forcePathStyle: Type.Optional(
-    Type.Boolean({
-      description:
-        'Whether the bucket is in the path of URLs instead of the host. Default: true if s3.endpoint is set.',
-    }),
-  ),
+  accessKeyId: optional.string({
+    minLength: 1,
+    description: 'Required with a bucket.',
+  }),
+  secretAccessKey: optional.string({ minLength: 1, description: 'Required with a bucket.' }),
+  forcePathStyle: optional.boolean({
+    description:
+      'Whether the bucket is in the path of URLs instead of the host. Default: true if s3.endpoint is set.',
+  }),
 });

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema, limitSchema } from '../core/base/config-fields.ts';
+import { object, optional } from '../core/base/schema.ts';
 import { mebibytes, port, section } from './sections.ts';
 
 export const rtmp = section({
@@ -29,13 +30,10 @@ export const rtmp = section({
   ),
 });
 
-export const tls = Type.Object(
-  {
-    cert: Type.String({ description: 'Path of the certificate chain, PEM.' }),
-    key: Type.String({ description: 'Path of the private key, PEM.' }),
-  },
-  { additionalProperties: false },
-);
+export const tls = object({
+  cert: Type.String({ description: 'Path of the certificate chain, PEM.' }),
+  key: Type.String({ description: 'Path of the private key, PEM.' }),
+});
 
 export const hls = section({
   part: durationSchema(
@@ -74,9 +72,9 @@ export const recording = section({
     'Concurrent uploads of recording parts of 16 MiB each to S3. Further parts wait on disk.',
     { default: 4, unit: 'parts' },
   ),
-  direct: Type.Optional(
-    Type.Boolean({ description: 'Accepted and ignored since 0.2.0: recordings are buffered writes.' }),
-  ),
+  direct: optional.boolean({
+    description: 'Accepted and ignored since 0.2.0: recordings are buffered writes.',
+  }),
 });
 
 export const push = section({
@@ -112,13 +110,11 @@ export const push = section({
 });
 
 export const ffmpeg = section({
-  path: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description:
-        'The ffmpeg program, for SRT, renditions, stills and conversions. Default: the one on the PATH.',
-    }),
-  ),
+  path: optional.string({
+    minLength: 1,
+    description:
+      'The ffmpeg program, for SRT, renditions, stills and conversions. Default: the one on the PATH.',
+  }),
   processes: limitSchema(
     'Concurrent ffmpeg processes of this node: one for each SRT push, broadcast with renditions, and picture. Renditions take at most three quarters, pushes of one account a part of the last quarter. Work beyond it is tried again later.',
     { default: 50, unit: 'processes' },
@@ -133,20 +129,16 @@ export const renditions = section({
     description:
       'H.264 encoder of ffmpeg: `libx264`, or a hardware one such as `h264_nvenc`, `h264_vaapi`, `h264_qsv` or `h264_videotoolbox`.',
   }),
-  preset: Type.Optional(
-    Type.String({
-      pattern: '^[a-z0-9]{1,20}$',
-      expected: 'a preset of that encoder, such as veryfast',
-      description: 'Preset of the encoder. Default: `veryfast` for libx264, else the default of the encoder.',
-    }),
-  ),
-  device: Type.Optional(
-    Type.String({
-      pattern: '^/dev/[a-zA-Z0-9/_-]{1,100}$',
-      expected: 'a device, such as /dev/dri/renderD128',
-      description: 'Graphics device of `h264_vaapi`. Default: /dev/dri/renderD128.',
-    }),
-  ),
+  preset: optional.string({
+    pattern: '^[a-z0-9]{1,20}$',
+    expected: 'a preset of that encoder, such as veryfast',
+    description: 'Preset of the encoder. Default: `veryfast` for libx264, else the default of the encoder.',
+  }),
+  device: optional.string({
+    pattern: '^/dev/[a-zA-Z0-9/_-]{1,100}$',
+    expected: 'a device, such as /dev/dri/renderD128',
+    description: 'Graphics device of `h264_vaapi`. Default: /dev/dri/renderD128.',
+  }),
   capacity: Type.Optional(
     limitSchema(
       'Encoding capacity of this node: width × height × frame rate of all renditions, a quarter of that of each source, and 1 for each broadcast. 480p30 of 720p30 takes 20.2 (12.3 + 6.9 + 1). Broadcasts beyond it start without renditions (`issues` say so) and get them later. Default: 48 for each core.',

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { uuid } from '../../core/base/ids.ts';
 import { nameSchema } from '../../core/base/name.ts';
+import { object } from '../../core/base/schema.ts';
 import { notAllowed } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
@@ -45,9 +46,9 @@ export function accountRoutes(kit: Kit): AnyElysia {
   );
 }
 
-const accountSchema = Type.Object(
+const accountSchema = object(
   { id: idSchema, name: Type.String({ examples: ['Acme Films'] }), createdAt: momentSchema },
-  { $id: 'Account', additionalProperties: false },
+  { $id: 'Account' },
 );
 
 interface Account {

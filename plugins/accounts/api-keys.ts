@@ -25,14 +25,9 @@ export function storedKeys(
   kit: Kit,
   options: { bootstrap: { hash: Buffer; accountId: string } },
 ): ApiKeys & { stop(): Promise<void> } {
-  const admin: Principal = {
-    accountId: options.bootstrap.accountId,
-    isAdmin: true,
-    keyId: undefined,
-    keyName: 'bootstrap',
-    access: {},
-  };
-  const listeners = new Map<string, Set<() => void>>();
+  const { accountId } = options.bootstrap;
+  const admin: Principal = { accountId, isAdmin: true, keyId: undefined, keyName: 'bootstrap', access: {} };
+  const listeners = new Set<{ readonly keyId: string; readonly revoked: () => void }>();
   const { isAlone } = kit.deployment;
   /** Recently used keys by their hash, on a single node: a request reads no row to find its account. */
   let known = new Map<string, Principal>();
@@ -51,9 +46,10 @@ export function storedKeys(
   };
 
   const revoked = (keyId: string) => {
-    const called = listeners.get(keyId);
-    listeners.delete(keyId);
-    for (const listener of called ?? []) listener();
+    for (const listener of [...listeners].filter((one) => one.keyId === keyId)) {
+      listeners.delete(listener);
+      listener.revoked();
+    }
   };
   /** Another node may have deleted it. */
   const lookAgain = async (keyId: string) => {
@@ -65,7 +61,8 @@ export function storedKeys(
   };
   const lookAtAll = async (signal: AbortSignal) => {
     // One after the other: there may be a thousand, and it is not urgent.
-    for (const keyId of [...listeners.keys()]) if (!signal.aborted) await lookAgain(keyId);
+    const keyIds = new Set([...listeners].map(({ keyId }) => keyId));
+    for (const keyId of keyIds) if (!signal.aborted) await lookAgain(keyId);
   };
   const stops = isAlone
     ? []
@@ -90,16 +87,13 @@ export function storedKeys(
       if (keyId === undefined) return true;
       return (await kit.resources.get('api-token', keyId, { isPlain: true })) !== undefined;
     },
-    onRevoked({ keyId }, listener) {
+    onRevoked({ keyId }, revoked) {
       if (keyId === undefined) return () => {};
-      const called = listeners.get(keyId) ?? new Set();
-      listeners.set(keyId, called.add(listener));
+      const listener = { keyId, revoked };
+      listeners.add(listener);
       // It may have been deleted between the check of the request and now.
       void lookAgain(keyId);
-      return () => {
-        called.delete(listener);
-        if (called.size === 0 && listeners.get(keyId) === called) listeners.delete(keyId);
-      };
+      return () => listeners.delete(listener);
     },
     forget() {
       known = new Map();

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
 import { maxIdLength, nameSchema } from '../../core/base/name.ts';
+import { object, oneOf, optional } from '../../core/base/schema.ts';
 import { type Access, accessMethods, resourcePattern } from '../../core/http/access.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 
@@ -12,29 +13,22 @@ const maxResources = 20;
 /** Characters of a resource or an origin. */
 const maxLength = 200;
 
-const rule = Type.Object(
-  {
-    resources: Type.Array(
-      Type.String({
-        maxLength,
-        pattern: resourcePattern,
-        expected: `a path below /api like stream, stream/:id or stream/*, at most ${maxLength} characters`,
-        examples: ['stream/*'],
-      }),
-      { maxItems: maxResources },
-    ),
-    methods: Type.Optional(
-      Type.Array(
-        Type.Union(
-          accessMethods.map((method) => Type.Literal(method)),
-          { expected: `one of ${accessMethods.join(', ')}` },
-        ),
-        { maxItems: accessMethods.length },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-);
+const rule = object({
+  resources: Type.Array(
+    Type.String({
+      maxLength,
+      pattern: resourcePattern,
+      expected: `a path below /api like stream, stream/:id or stream/*, at most ${maxLength} characters`,
+      examples: ['stream/*'],
+    }),
+    { maxItems: maxResources },
+  ),
+  methods: Type.Optional(
+    Type.Array(oneOf(accessMethods, { expected: `one of ${accessMethods.join(', ')}` }), {
+      maxItems: accessMethods.length,
+    }),
+  ),
+});
 
 const origin = Type.String({
   maxLength,
@@ -43,30 +37,20 @@ const origin = Type.String({
   examples: ['https://studio.example'],
 });
 
-const access = Type.Object(
-  {
-    rules: Type.Optional(Type.Array(rule, { maxItems: maxRules })),
-    cors: Type.Optional(
-      Type.Object(
-        { allowedOrigins: Type.Array(origin, { maxItems: maxOrigins }) },
-        { additionalProperties: false },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-);
+const access = object({
+  rules: Type.Optional(Type.Array(rule, { maxItems: maxRules })),
+  cors: Type.Optional(object({ allowedOrigins: Type.Array(origin, { maxItems: maxOrigins }) })),
+});
 
 /** Fields of a new key that a client may set. */
 export const tokenFields = {
   name: Type.Optional(nameSchema('Studio')),
   access: Type.Optional(access),
-  accountId: Type.Optional(
-    Type.String({
-      maxLength: maxIdLength,
-      description: 'Account of the new key; only for keys of the admin account.',
-      examples: idSchema.examples,
-    }),
-  ),
+  accountId: optional.string({
+    maxLength: maxIdLength,
+    description: 'Account of the new key; only for keys of the admin account.',
+    examples: idSchema.examples,
+  }),
 };
 
 const shown = {
@@ -80,9 +64,9 @@ const shown = {
 /** An API key as the API shows it. */
 export const tokenSchema = Type.Object(shown, { $id: 'ApiToken', additionalProperties: false });
 /** The same with its secret, in the answer that creates it. */
-export const newTokenSchema = Type.Object(
+export const newTokenSchema = object(
   { ...shown, key: Type.String({ description: 'The secret.', examples: ['mr_4WbDdZ2Yk0xq'] }) },
-  { $id: 'NewApiToken', additionalProperties: false },
+  { $id: 'NewApiToken' },
 );
 
 /** Refuses origins that no browser sends: with a default port, capitals or non-ASCII letters. */

@@ -1,11 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { object } from '../../core/base/schema.ts';
 import { momentSchema } from '../../core/http/operation.ts';
 
 const measured = (description: string, example: number) =>
   Type.Number({ minimum: 0, description, examples: [example] });
 
 /** Health of a broadcast over 5 seconds, as the API shows it. */
-export const pointSchema = Type.Object(
+export const pointSchema = object(
   {
     time: momentSchema,
     ingestRate: measured('bit/s', 4_200_000),
@@ -21,7 +22,7 @@ export const pointSchema = Type.Object(
       examples: [[]],
     }),
   },
-  { $id: 'HealthPoint', additionalProperties: false },
+  { $id: 'HealthPoint' },
 );
 
 export type Point = Static<typeof pointSchema>;

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
+import { optional } from '../../core/base/schema.ts';
 import { says } from '../../core/http/http.ts';
 import { flagSchema, json, storeFaults } from '../../core/http/operation.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
@@ -18,13 +19,11 @@ const config = Type.Object({
     description:
       'Regions of this deployment: `{region, ingest, playback, base, cidrs?, location?: {latitude, longitude}}`. Default: the running nodes with the role `media`, see node.ingestUrl and region.',
   }),
-  database: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description:
-        'Path of a location database in MaxMind DB format, such as GeoLite2-City.mmdb. Read again when it changes.',
-    }),
-  ),
+  database: optional.string({
+    minLength: 1,
+    description:
+      'Path of a location database in MaxMind DB format, such as GeoLite2-City.mmdb. Read again when it changes.',
+  }),
 });
 
 /** `GET /api/ingest`: where to broadcast to and to watch from, nearest first, for everyone. */

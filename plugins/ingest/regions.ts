@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type Cidr, cidr, matchLength } from '../../core/base/cidr.ts';
 import { Fault } from '../../core/base/fault.ts';
+import { object, optional } from '../../core/base/schema.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { type IngestAddresses, nodeAddresses } from './contract.ts';
 import { type Location, locator } from './locator.ts';
@@ -12,44 +13,37 @@ const url = (schemes: readonly string[], example: string) =>
     schemes,
   });
 
-export const regionSchema = Type.Object(
-  {
-    region: Type.String({
-      pattern: '^[a-z]{3}$',
-      expected: 'three lower-case letters, such as an airport code',
+export const regionSchema = object({
+  region: Type.String({
+    pattern: '^[a-z]{3}$',
+    expected: 'three lower-case letters, such as an airport code',
+  }),
+  ingest: url(['rtmp', 'rtmps'], 'rtmp://fra-rtmp.example.com/live'),
+  playback: url(['http', 'https'], 'https://fra-cdn.example.com/hls'),
+  base: url(['http', 'https'], 'https://fra-cdn.example.com'),
+  location: Type.Optional(
+    object({
+      latitude: Type.Number({ minimum: -90, maximum: 90 }),
+      longitude: Type.Number({ minimum: -180, maximum: 180 }),
     }),
-    ingest: url(['rtmp', 'rtmps'], 'rtmp://fra-rtmp.example.com/live'),
-    playback: url(['http', 'https'], 'https://fra-cdn.example.com/hls'),
-    base: url(['http', 'https'], 'https://fra-cdn.example.com'),
-    location: Type.Optional(
-      Type.Object(
-        {
-          latitude: Type.Number({ minimum: -90, maximum: 90 }),
-          longitude: Type.Number({ minimum: -180, maximum: 180 }),
-        },
-        { additionalProperties: false },
-      ),
-    ),
-    cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: 10_000 })),
-  },
-  { additionalProperties: false },
-);
+  ),
+  cidrs: Type.Optional(Type.Array(Type.String(), { maxItems: 10_000 })),
+});
 
 export type RegionConfig = Static<typeof regionSchema>;
 
 /** A place as the API shows it; `base` only when all are shown. */
-export const placeSchema = Type.Object(
+export const placeSchema = object(
   {
     ingest: Type.String({ examples: ['rtmp://fra-rtmp.example.com/live'] }),
     playback: Type.String({ examples: ['https://fra-cdn.example.com/hls'] }),
-    base: Type.Optional(
-      Type.String({ description: 'With `first=false`.', examples: ['https://fra-cdn.example.com'] }),
-    ),
-    region: Type.Optional(
-      Type.String({ description: 'With `first=false`: of a node that has one.', examples: ['fra'] }),
-    ),
+    base: optional.string({ description: 'With `first=false`.', examples: ['https://fra-cdn.example.com'] }),
+    region: optional.string({
+      description: 'With `first=false`: of a node that has one.',
+      examples: ['fra'],
+    }),
   },
-  { $id: 'Ingest', additionalProperties: false },
+  { $id: 'Ingest' },
 );
 
 /** Where a client broadcasts to and watches from, nearest first: the regions of the config, or without any the living nodes. */

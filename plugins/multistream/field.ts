@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
 import { maxIdLength, nameSchema } from '../../core/base/name.ts';
+import { object, optional } from '../../core/base/schema.ts';
 import { idSchema } from '../../core/http/operation.ts';
 import { type FieldChange, field } from '../../core/plugin/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
@@ -11,19 +12,16 @@ import { specSchema, targetsOf, urlProblem } from './target.ts';
 /** Of one stream: each gets its own connection. */
 const maxTargets = 50;
 
-const schema = Type.Object(
+const schema = object(
   {
     targets: Type.Optional(
       Type.Array(
-        Type.Object(
-          {
-            profile: nameSchema('source'),
-            id: Type.Optional(Type.String({ minLength: 1, maxLength: maxIdLength })),
-            spec: Type.Optional(specSchema),
-            videoOnly: Type.Optional(Type.Boolean()),
-          },
-          { additionalProperties: false },
-        ),
+        object({
+          profile: nameSchema('source'),
+          id: optional.string({ minLength: 1, maxLength: maxIdLength }),
+          spec: Type.Optional(specSchema),
+          videoOnly: optional.boolean(),
+        }),
         { maxItems: maxTargets },
       ),
     ),
@@ -32,25 +30,21 @@ const schema = Type.Object(
     description:
       'Where broadcasts are pushed to. Each target has either `id`, or `spec` to create one. Without `targets` there are none.',
     examples: [{ targets: [{ profile: 'source', spec: { url: 'rtmp://live.example.com/app/key' } }] }],
-    additionalProperties: false,
   },
 );
 
 /** As the API shows it: each target by its id. */
-const shown = Type.Object(
+const shown = object(
   {
     targets: Type.Array(
-      Type.Object(
-        {
-          profile: Type.String({ examples: ['source'] }),
-          id: idSchema,
-          videoOnly: Type.Optional(Type.Boolean()),
-        },
-        { additionalProperties: false },
-      ),
+      object({
+        profile: Type.String({ examples: ['source'] }),
+        id: idSchema,
+        videoOnly: optional.boolean(),
+      }),
     ),
   },
-  { description: 'Where broadcasts are pushed to.', additionalProperties: false },
+  { description: 'Where broadcasts are pushed to.' },
 );
 
 type Multistream = Static<typeof schema>;

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { maxNameLength, nameSchema } from '../../core/base/name.ts';
+import { object } from '../../core/base/schema.ts';
 import { idOrNone } from '../../core/base/secrets.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
@@ -39,20 +40,17 @@ export const urlSchema = Type.String({
   examples: ['rtmp://live.example.com/app/key'],
 });
 /** A target as the API shows it. */
-export const targetSchema = Type.Object(
+export const targetSchema = object(
   {
     id: idSchema,
     name: Type.String({ examples: ['My channel'] }),
     createdAt: momentSchema,
     disabled: Type.Optional(Type.Literal(true)),
   },
-  { $id: 'Target', additionalProperties: false },
+  { $id: 'Target' },
 );
 /** A target that is created with the stream that names it. */
-export const specSchema = Type.Object(
-  { name: Type.Optional(nameSchema('My channel')), url: urlSchema },
-  { additionalProperties: false },
-);
+export const specSchema = object({ name: Type.Optional(nameSchema('My channel')), url: urlSchema });
 
 export const kind = 'multistream-target';
 

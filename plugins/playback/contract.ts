@@ -1,61 +1,50 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
+import { object, oneOf } from '../../core/base/schema.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { idSchema } from '../../core/http/operation.ts';
 import { collection } from '../../core/plugin/token.ts';
 
-const sourceSchema = Type.Object(
-  {
-    hrn: Type.String({
-      description: 'What it is, for people; players compare it too.',
-      examples: ['HLS (TS)'],
-    }),
-    type: Type.String({
-      description: 'Media type, with the `html5/` before it that players expect.',
-      examples: ['html5/application/vnd.apple.mpegurl'],
-    }),
-    url: Type.String({ examples: ['https://video.example.com/hls/6pukxh2m0ydr9h3q/index.m3u8'] }),
-  },
-  { additionalProperties: false },
-);
+const sourceSchema = object({
+  hrn: Type.String({
+    description: 'What it is, for people; players compare it too.',
+    examples: ['HLS (TS)'],
+  }),
+  type: Type.String({
+    description: 'Media type, with the `html5/` before it that players expect.',
+    examples: ['html5/application/vnd.apple.mpegurl'],
+  }),
+  url: Type.String({ examples: ['https://video.example.com/hls/6pukxh2m0ydr9h3q/index.m3u8'] }),
+});
 
 const phases = ['upcoming', 'live', 'interrupted', 'over'] as const;
 
-const recordingSchema = Type.Object(
-  {
-    id: Type.String({
-      description: 'Id of the session: `GET /api/playback/{id}` says where its recording is watched.',
-      examples: idSchema.examples,
-    }),
-    status: Type.Union([Type.Literal('waiting'), Type.Literal('ready')]),
-  },
-  { additionalProperties: false },
-);
+const recordingSchema = object({
+  id: Type.String({
+    description: 'Id of the session: `GET /api/playback/{id}` says where its recording is watched.',
+    examples: idSchema.examples,
+  }),
+  status: oneOf(['waiting', 'ready']),
+});
 
 /** How something is watched, as players understand it. */
-export const playbackSchema = Type.Object(
+export const playbackSchema = object(
   {
-    type: Type.Union([Type.Literal('live'), Type.Literal('vod'), Type.Literal('recording')]),
-    meta: Type.Object(
-      {
-        live: Type.Union([Type.Literal(1), Type.Literal(0)], { description: '1 while it is on the air.' }),
-        phase: Type.Optional(
-          Type.Union(
-            phases.map((phase) => Type.Literal(phase)),
-            {
-              description:
-                'Of a live stream: `upcoming` before its first broadcast, `live`, `interrupted` while the connection of its encoder is lost and may come back, `over`.',
-              examples: ['live'],
-            },
-          ),
-        ),
-        recording: Type.Optional(recordingSchema),
-        source: Type.Array(sourceSchema, { description: 'Best first.' }),
-      },
-      { additionalProperties: false },
-    ),
+    type: oneOf(['live', 'vod', 'recording']),
+    meta: object({
+      live: oneOf([1, 0], { description: '1 while it is on the air.' }),
+      phase: Type.Optional(
+        oneOf(phases, {
+          description:
+            'Of a live stream: `upcoming` before its first broadcast, `live`, `interrupted` while the connection of its encoder is lost and may come back, `over`.',
+          examples: ['live'],
+        }),
+      ),
+      recording: Type.Optional(recordingSchema),
+      source: Type.Array(sourceSchema, { description: 'Best first.' }),
+    }),
   },
-  { $id: 'Playback', additionalProperties: false },
+  { $id: 'Playback' },
 );
 
 export type PlaybackInfo = Static<typeof playbackSchema>;

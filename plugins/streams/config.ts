@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema, limitSchema } from '../../core/base/config-fields.ts';
+import { oneOf } from '../../core/base/schema.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
@@ -12,7 +13,7 @@ export const config = Type.Object({
     'How long after its last media a session continues with the same key. After that, the next broadcast is a new session.',
     { default: '6m' },
   ),
-  busyKey: Type.Union([Type.Literal('takeover'), Type.Literal('refuse')], {
+  busyKey: oneOf(['takeover', 'refuse'], {
     default: 'takeover',
     expected: '"takeover" or "refuse"',
     description:

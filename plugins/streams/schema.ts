@@ -1,6 +1,7 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { nameSchema, userTagsSchema } from '../../core/base/name.ts';
+import { object, optional } from '../../core/base/schema.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import type { DerivationSet, FieldSet } from '../../core/plugin/resource.ts';
 import type { StreamsKit } from './config.ts';
@@ -24,20 +25,16 @@ export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TS
   const extended = Object.entries(fields.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
   return {
     name: Type.Optional(streamName),
-    suspended: Type.Optional(
-      Type.Boolean({
-        description: 'While true, there is no broadcast: a running one ends, and new ones are refused.',
-      }),
-    ),
-    holdSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum,
-        description:
-          'How long a broadcast stays on the air after its connection broke, instead of `plugins.streams.hold`.',
-        examples: [Math.min(30, maximum)],
-      }),
-    ),
+    suspended: optional.boolean({
+      description: 'While true, there is no broadcast: a running one ends, and new ones are refused.',
+    }),
+    holdSeconds: optional.integer({
+      minimum: 0,
+      maximum,
+      description:
+        'How long a broadcast stays on the air after its connection broke, instead of `plugins.streams.hold`.',
+      examples: [Math.min(30, maximum)],
+    }),
     userTags: Type.Optional(userTagsSchema),
     ...Object.fromEntries(extended),
   };
@@ -46,19 +43,15 @@ export function changeable(kit: StreamsKit, fields: FieldSet): Record<string, TS
 /** The stream object for its owner; sessions have the same type. */
 export function streamSchema(fields: FieldSet, derived: DerivationSet): TObject {
   const optional = Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
-  return Type.Object(
-    { ...ownFields, ...fields.shown, ...Object.fromEntries(optional) },
-    { $id: 'Stream', additionalProperties: false },
-  );
+  return object({ ...ownFields, ...fields.shown, ...Object.fromEntries(optional) }, { $id: 'Stream' });
 }
 
-const ownFields = {
+/** Fields of the stream object that no other plugin may add. */
+export const ownFields = {
   id: idSchema,
   kind: Type.Literal('stream'),
   name: streamName,
-  parentId: Type.Optional(
-    Type.String({ description: 'Sessions only: the stream.', examples: idSchema.examples }),
-  ),
+  parentId: optional.string({ description: 'Sessions only: the stream.', examples: idSchema.examples }),
   userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
   createdAt: Type.Integer({ description: 'Epoch seconds.', examples: [1767225600] }),
   createdAtMs: Type.Integer({
@@ -66,68 +59,52 @@ const ownFields = {
     examples: momentSchema.examples,
   }),
   createdByTokenName: Type.String({ examples: ['Studio'] }),
-  streamKey: Type.Optional(
-    Type.String({
-      description: 'Secret of the encoder; not of sessions.',
-      examples: ['x3k9-a8fh-20pq-7mzc'],
-    }),
-  ),
-  ingestUrl: Type.Optional(
-    Type.String({
-      description: 'URL for the encoder, with the key: a secret. Not of sessions.',
-      examples: ['rtmp://video.example.com:1935/live/x3k9-a8fh-20pq-7mzc'],
-    }),
-  ),
+  streamKey: optional.string({
+    description: 'Secret of the encoder; not of sessions.',
+    examples: ['x3k9-a8fh-20pq-7mzc'],
+  }),
+  ingestUrl: optional.string({
+    description: 'URL for the encoder, with the key: a secret. Not of sessions.',
+    examples: ['rtmp://video.example.com:1935/live/x3k9-a8fh-20pq-7mzc'],
+  }),
   ingest: Type.Optional(
-    Type.Object(
+    object(
       {
         url: Type.String({ examples: ['rtmp://video.example.com:1935/live'] }),
         key: Type.String({ examples: ['x3k9-a8fh-20pq-7mzc'] }),
       },
-      {
-        description: 'The same for encoders that want server and key separately.',
-        additionalProperties: false,
-      },
+      { description: 'The same for encoders that want server and key separately.' },
     ),
   ),
-  suspended: Type.Optional(Type.Boolean({ description: 'Not of sessions.' })),
+  suspended: optional.boolean({ description: 'Not of sessions.' }),
   playbackId: Type.String({ description: 'Its id for viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
-  playbackUrl: Type.Optional(
-    Type.String({
-      description: 'HLS. For a session while it is on the air, and again when its recording is ready.',
-      examples: ['https://video.example.com/hls/6pukxh2m0ydr9h3q/index.m3u8'],
-    }),
-  ),
-  watchUrl: Type.Optional(
-    Type.String({
-      description: 'A page that plays the same.',
-      examples: ['https://video.example.com/watch/6pukxh2m0ydr9h3q'],
-    }),
-  ),
+  playbackUrl: optional.string({
+    description: 'HLS. For a session while it is on the air, and again when its recording is ready.',
+    examples: ['https://video.example.com/hls/6pukxh2m0ydr9h3q/index.m3u8'],
+  }),
+  watchUrl: optional.string({
+    description: 'A page that plays the same.',
+    examples: ['https://video.example.com/watch/6pukxh2m0ydr9h3q'],
+  }),
   userTags: userTagsSchema,
-  holdSeconds: Type.Optional(Type.Integer({ minimum: 0, examples: [30] })),
+  holdSeconds: optional.integer({ minimum: 0, examples: [30] }),
   isActive: Type.Boolean({ description: 'The playlist works.', examples: [true] }),
-  isHealthy: Type.Optional(
-    Type.Boolean({
-      description:
-        'While active: the broadcast itself has no issue. Issues of targets that it is sent on to leave it true.',
-      examples: [true],
-    }),
-  ),
-  ingestRate: Type.Optional(
-    Type.Number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),
-  ),
-  viewerCount: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description: 'While active: different viewers of the last seconds.',
-      examples: [12],
-    }),
-  ),
+  isHealthy: optional.boolean({
+    description:
+      'While active: the broadcast itself has no issue. Issues of targets that it is sent on to leave it true.',
+    examples: [true],
+  }),
+  ingestRate: optional.number({ minimum: 0, description: 'While active: bit/s.', examples: [4_200_000] }),
+  viewerCount: optional.integer({
+    minimum: 0,
+    description: 'While active: different viewers of the last seconds.',
+    examples: [12],
+  }),
   issues: Type.Array(Type.String(), { description: 'What is wrong, in plain words.', examples: [[]] }),
-  lastSeen: Type.Optional(
-    Type.Number({ description: 'Last media, epoch milliseconds.', examples: momentSchema.examples }),
-  ),
+  lastSeen: optional.number({
+    description: 'Last media, epoch milliseconds.',
+    examples: momentSchema.examples,
+  }),
   sourceBytes: Type.Number({ minimum: 0, examples: [1_048_576] }),
   sourceSegments: Type.Integer({ minimum: 0, examples: [42] }),
   sourceSegmentsDuration: Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] }),

@@ -48,9 +48,9 @@ interface Endpoint {
   readonly held: Set<string>;
   /** Attempts in a row of the lanes that go on while others wait. */
   readonly turns: Map<string, number>;
-  isWaking: boolean;
   cancel: () => void;
-  cancelWake: () => void;
+  /** While lanes are woken soon. */
+  cancelWake: (() => void) | undefined;
 }
 
 export function webhookEndpoints(kit: WebhooksKit): Endpoints {
@@ -59,38 +59,31 @@ export function webhookEndpoints(kit: WebhooksKit): Endpoints {
   const firstWait = milliseconds(config.breakerWait);
   const longest = milliseconds(config.longestBreak);
   const known = new Map<string, Endpoint>();
-  const accounts = new Map<string, { running: number; readonly members: Set<Endpoint> }>();
   let isStopped = false;
 
-  const accountOf = (id: string) => {
-    const account = accounts.get(id) ?? { running: 0, members: new Set() };
-    accounts.set(id, account);
-    return account;
-  };
+  /** Those of an account that are called, fail, or have lanes that wait: others are forgotten. */
+  const knownOf = (account: string) => [...known.values()].filter((one) => one.account === account);
   const endpointOf = ({ id, account }: { id: string; account: string }): Endpoint => {
     const endpoint = known.get(id) ?? {
       ...{ id, account, running: 0, failures: 0, openUntil: 0, wait: firstWait, isProbed: false },
-      ...{ held: new Set<string>(), turns: new Map<string, number>(), isWaking: false },
-      ...{ cancel: () => {}, cancelWake: () => {} },
+      ...{ held: new Set<string>(), turns: new Map<string, number>() },
+      ...{ cancel: () => {}, cancelWake: undefined },
     };
     known.set(id, endpoint);
-    accountOf(account).members.add(endpoint);
     return endpoint;
   };
   const isBroken = ({ failures }: Endpoint) => failures >= config.breakerFailures;
   const hasSlot = (endpoint: Endpoint) => {
     if (isBroken(endpoint) && (endpoint.isProbed || endpoint.openUntil > clock.now())) return false;
-    return endpoint.running < config.perWebhook && accountOf(endpoint.account).running < config.perAccount;
+    const ofAccount = knownOf(endpoint.account).reduce((sum, { running }) => sum + running, 0);
+    return endpoint.running < config.perWebhook && ofAccount < config.perAccount;
   };
   /** Forgets an endpoint that is as it was at first. */
   const tidy = (endpoint: Endpoint) => {
     if (endpoint.running > 0 || endpoint.failures > 0 || endpoint.held.size > 0) return;
     endpoint.cancel();
-    endpoint.cancelWake();
+    endpoint.cancelWake?.();
     known.delete(endpoint.id);
-    const account = accountOf(endpoint.account);
-    account.members.delete(endpoint);
-    if (account.members.size === 0) accounts.delete(endpoint.account);
   };
 
   /** Wakes as many lanes as there are slots. Each asks for one itself, and another may be faster. */
@@ -110,10 +103,9 @@ export function webhookEndpoints(kit: WebhooksKit): Endpoints {
   const wakeAfterGrace = (endpoint: Endpoint) => {
     if (endpoint.held.size === 0) endpoint.turns.clear();
     if (endpoint.held.size === 0 || isBroken(endpoint)) return wake(endpoint);
-    if (endpoint.isWaking || isStopped) return;
-    endpoint.isWaking = true;
-    endpoint.cancelWake = clock.at(clock.now() + grace, () => {
-      endpoint.isWaking = false;
+    if (isStopped) return;
+    endpoint.cancelWake ??= clock.at(clock.now() + grace, () => {
+      endpoint.cancelWake = undefined;
       wake(endpoint);
     });
   };
@@ -159,24 +151,20 @@ export function webhookEndpoints(kit: WebhooksKit): Endpoints {
         return undefined;
       }
       const isProbe = isBroken(endpoint);
-      const account = accountOf(endpoint.account);
       endpoint.isProbed = isProbe;
       endpoint.running += 1;
-      account.running += 1;
       let hasLeft = false;
       return (how) => {
         if (hasLeft) return;
         hasLeft = true;
         endpoint.running -= 1;
-        account.running -= 1;
         const isLate = !isProbe && isBroken(endpoint);
         if (isProbe) endpoint.isProbed = false;
         if (how === 'well') close(endpoint);
         // A failure of an attempt that began before the breaker opened says nothing new.
         else if (how === 'failed' && !isLate) fail(endpoint);
-        const others = [...account.members].filter((one) => one !== endpoint && one.held.size > 0);
-        wakeAfterGrace(endpoint);
-        for (const other of others) wakeAfterGrace(other);
+        const others = knownOf(endpoint.account).filter((one) => one !== endpoint && one.held.size > 0);
+        for (const one of [endpoint, ...others]) wakeAfterGrace(one);
       };
     },
     reset(webhookId) {
@@ -201,7 +189,7 @@ export function webhookEndpoints(kit: WebhooksKit): Endpoints {
       unlisten();
       for (const endpoint of known.values()) {
         endpoint.cancel();
-        endpoint.cancelWake();
+        endpoint.cancelWake?.();
       }
     },
   };

@@ -1,11 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { object, optional } from '../../core/base/schema.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import type { ResourceReader, ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 
-const closed = { additionalProperties: false };
-
 /** An attempt as the API shows it. */
-export const logEntrySchema = Type.Object(
+export const logEntrySchema = object(
   {
     id: idSchema,
     webhookId: idSchema,
@@ -16,35 +15,29 @@ export const logEntrySchema = Type.Object(
     attempt: Type.Integer({ description: '1 for the first; 0 for test and resend.', examples: [1] }),
     success: Type.Boolean(),
     nextAttemptAt: Type.Optional(momentSchema),
-    request: Type.Object(
-      {
-        url: Type.String({ examples: ['https://example.com/hooks'] }),
-        headers: Type.Object(
-          {
-            'content-type': Type.Optional(Type.String({ examples: ['application/json'] })),
-            'user-agent': Type.Optional(Type.String({ examples: ['Millrace-Webhooks/1'] })),
-            'webhook-id': Type.Optional(Type.String()),
-            'webhook-timestamp': Type.Optional(Type.String({ description: 'Seconds.' })),
-          },
-          { ...closed, description: 'Without the signature.' },
-        ),
-        body: Type.Optional(Type.String({ description: 'Absent when the log no longer has it.' })),
-        isCut: Type.Optional(Type.Literal(true, { description: 'The log has only the beginning.' })),
-      },
-      closed,
-    ),
-    response: Type.Optional(
-      Type.Object(
+    request: object({
+      url: Type.String({ examples: ['https://example.com/hooks'] }),
+      headers: object(
         {
-          status: Type.Integer({ examples: [200] }),
-          body: Type.String({ description: 'Its first 1 KiB.', examples: ['OK'] }),
+          'content-type': optional.string({ examples: ['application/json'] }),
+          'user-agent': optional.string({ examples: ['Millrace-Webhooks/1'] }),
+          'webhook-id': optional.string(),
+          'webhook-timestamp': optional.string({ description: 'Seconds.' }),
         },
-        closed,
+        { description: 'Without the signature.' },
       ),
+      body: optional.string({ description: 'Absent when the log no longer has it.' }),
+      isCut: Type.Optional(Type.Literal(true, { description: 'The log has only the beginning.' })),
+    }),
+    response: Type.Optional(
+      object({
+        status: Type.Integer({ examples: [200] }),
+        body: Type.String({ description: 'Its first 1 KiB.', examples: ['OK'] }),
+      }),
     ),
-    error: Type.Optional(Type.String({ description: 'Why there is no response.' })),
+    error: optional.string({ description: 'Why there is no response.' }),
   },
-  { $id: 'WebhookLogEntry', ...closed },
+  { $id: 'WebhookLogEntry' },
 );
 
 type Shown = Static<typeof logEntrySchema>;

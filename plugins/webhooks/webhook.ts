@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
+import { object, optional } from '../../core/base/schema.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
@@ -63,37 +64,32 @@ const plainWebhook: PlainResource<Webhook> = {
   },
 };
 
-const closed = { additionalProperties: false };
-
 /** A webhook as the API shows it. */
-export const webhookSchema = Type.Object(
+export const webhookSchema = object(
   {
     id: idSchema,
     kind: Type.Literal('webhook'),
     name: Type.String({ examples: ['My backend'] }),
     url: Type.String({ examples: ['https://example.com/hooks'] }),
     events: Type.Array(Type.String(), { examples: [['stream.started', 'stream.idle']] }),
-    streamId: Type.Optional(Type.String({ description: 'Only events of this stream are sent.' })),
+    streamId: optional.string({ description: 'Only events of this stream are sent.' }),
     userId: idSchema,
     createdAt: momentSchema,
-    status: Type.Object(
+    status: object(
       {
         lastTriggeredAt: Type.Optional(momentSchema),
         lastFailure: Type.Optional(
-          Type.Object(
-            {
-              timestamp: momentSchema,
-              event: Type.String({ examples: ['stream.started'] }),
-              error: Type.Optional(Type.String({ description: 'Why there was no answer.' })),
-              statusCode: Type.Optional(Type.Integer({ examples: [500] })),
-              response: Type.Optional(Type.String({ description: 'Its first 1 KiB.' })),
-            },
-            closed,
-          ),
+          object({
+            timestamp: momentSchema,
+            event: Type.String({ examples: ['stream.started'] }),
+            error: optional.string({ description: 'Why there was no answer.' }),
+            statusCode: optional.integer({ examples: [500] }),
+            response: optional.string({ description: 'Its first 1 KiB.' }),
+          }),
         ),
       },
-      { ...closed, description: 'From the newest attempts in the delivery log.' },
+      { description: 'From the newest attempts in the delivery log.' },
     ),
   },
-  { $id: 'Webhook', ...closed },
+  { $id: 'Webhook' },
 );
