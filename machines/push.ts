@@ -7,6 +7,18 @@ const outage = [
   { guard: 'isMineAndNews', target: 'failing', actions: ['takeShown', 'noteReason', 'emitError'] },
   { guard: 'isMine', target: 'failing' },
 ] as const;
+const begins = { guard: 'isNewer', target: 'connecting', actions: ['takeShown', 'hold'] } as const;
+const connects = {
+  guard: 'isMine',
+  target: 'connected',
+  actions: ['takeShown', 'forgetReason', 'emitConnected'],
+} as const;
+/** Before it was connected, or after the outage was reported: no event. */
+const quietEnds = {
+  ended: { guard: 'isMine', target: 'idle', actions: ['letGo', 'forgetReason'] },
+  'node.lost': { guard: 'ranThere', target: 'idle', actions: ['letGo', 'noteLost'] },
+  over: 'gone',
+} as const;
 const deathMessage = 'The server that pushed the broadcast has ended unexpectedly.';
 
 /**
@@ -72,26 +84,15 @@ export const pushMachine = setup({
   }),
   initial: 'connecting',
   states: {
-    idle: {
-      on: {
-        begun: { guard: 'isNewer', target: 'connecting', actions: ['takeShown', 'hold'] },
-        over: 'gone',
-      },
-    },
+    idle: { on: { begun: begins, over: 'gone' } },
     connecting: {
       on: {
         begun: { guard: 'isNewer', actions: ['takeShown', 'hold'] },
-        connected: {
-          guard: 'isMine',
-          target: 'connected',
-          actions: ['takeShown', 'forgetReason', 'emitConnected'],
-        },
+        connected: connects,
         // A loss before any reported connection is a failure.
         failed: outage,
         lost: outage,
-        ended: { guard: 'isMine', target: 'idle', actions: ['letGo', 'forgetReason'] },
-        'node.lost': { guard: 'ranThere', target: 'idle', actions: ['letGo', 'noteLost'] },
-        over: 'gone',
+        ...quietEnds,
       },
     },
     connected: {
@@ -132,20 +133,11 @@ export const pushMachine = setup({
     },
     failing: {
       on: {
-        begun: [
-          { guard: 'isRenewed', actions: ['takeShown', 'hold'] },
-          { guard: 'isNewer', target: 'connecting', actions: ['takeShown', 'hold'] },
-        ],
-        connected: {
-          guard: 'isMine',
-          target: 'connected',
-          actions: ['takeShown', 'forgetReason', 'emitConnected'],
-        },
+        begun: [{ guard: 'isRenewed', actions: ['takeShown', 'hold'] }, begins],
+        connected: connects,
         failed: { guard: 'isMineAndNews', actions: ['takeShown', 'noteReason', 'emitError'] },
         lost: { guard: 'isMineAndNews', actions: ['takeShown', 'noteReason', 'emitError'] },
-        ended: { guard: 'isMine', target: 'idle', actions: ['letGo', 'forgetReason'] },
-        'node.lost': { guard: 'ranThere', target: 'idle', actions: ['letGo', 'noteLost'] },
-        over: 'gone',
+        ...quietEnds,
       },
     },
     gone: { type: 'final' },

@@ -1,3 +1,4 @@
+import { within } from '../../core/base/timing.ts';
 import type { PushFact, PushTrouble } from '../../core/ports/pusher.ts';
 import type { Holder } from '../../machines/push.ts';
 import type { MultistreamKit } from './config.ts';
@@ -91,15 +92,11 @@ export function pushFollower(kit: MultistreamKit) {
     /** Resolves when every push has ended or its time is up, and all facts are stored or given up. */
     async ended(): Promise<void> {
       const { clock } = kit;
-      if (running.size > 0) {
-        await new Promise<void>((resolve) => {
-          const cancel = clock.at(clock.now() + stopWait, resolve);
-          onIdle = () => {
-            cancel();
-            resolve();
-          };
-        });
-      }
+      const idle = Promise.withResolvers<void>();
+      onIdle = idle.resolve;
+      if (running.size === 0) idle.resolve();
+      const late = () => new Error('pushes did not end in time');
+      await within(idle.promise, { ms: stopWait, clock, late }).catch(() => {});
       await facts.settled();
     },
   };

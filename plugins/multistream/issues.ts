@@ -7,32 +7,16 @@ const most = 10;
 
 /** What is wrong with the pushes of one playlist at `now` (epoch ms), in plain words. */
 export function issuesOf(
-  { pushes, gone, looped, early }: Plan,
-  {
-    readings,
-    ladder,
-    now,
-  }: { readings: readonly PushReading[]; ladder: LadderReading | undefined; now: number },
+  { pushes, issues: unpushed }: Plan,
+  state: { readings: readonly PushReading[]; ladder: LadderReading | undefined; now: number },
 ): string[] {
-  const issues = [
-    ...gone.map(
-      (id) => `Multistream target ${id} was deleted: nothing is sent to it. Remove it from multistream.`,
-    ),
-    ...looped.map(
-      (id) => `Multistream target ${id} leads back to this stream: nothing is sent to it. Change its URL.`,
-    ),
-    ...early.map(
-      ({ targetId, profile }) =>
-        `Multistream target ${targetId} wants the profile "${profile}", which was added after this broadcast had begun: nothing is sent to it before the next broadcast.`,
-    ),
-  ];
+  const { readings, ladder, now } = state;
+  const issues = [...unpushed];
   for (const { id, trouble, retryAt } of readings) {
     const push = pushes.get(id);
     if (!push || !trouble) continue;
-    const again =
-      retryAt === undefined
-        ? ''
-        : ` Next attempt ${retryAt > now ? `in ${inSeconds(retryAt - now)}` : 'now'}.`;
+    const when = retryAt !== undefined && retryAt > now ? `in ${Math.ceil((retryAt - now) / 1000)} s` : 'now';
+    const again = retryAt === undefined ? '' : ` Next attempt ${when}.`;
     issues.push(`Multistream target ${push.name} (${push.targetId}): ${trouble.message}${again}`);
   }
   const idle = idleIssue(pushes, ladder);
@@ -49,8 +33,4 @@ function idleIssue(pushes: Plan['pushes'], ladder: LadderReading | undefined): s
   return [
     `Multistream targets of the profiles ${[...profiles].join(', ')} receive nothing new: these renditions are not being made.`,
   ];
-}
-
-function inSeconds(ms: number): string {
-  return `${Math.ceil(ms / 1000)} s`;
 }

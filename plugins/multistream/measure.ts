@@ -17,14 +17,22 @@ export function measurePushes(kit: MultistreamKit, follower: PushFollower): void
       ];
     },
   });
-  metrics.reading('millrace_multistream_sent_bytes_total', {
-    help: 'Bytes sent to multistream targets.',
-    read: () => pusher.totals().sentBytes,
-  });
-  metrics.reading('millrace_multistream_dropped_frames_total', {
-    help: 'Video frames dropped because a multistream target was too slow.',
-    read: () => pusher.totals().droppedFrames,
-  });
+  const reading = (name: string, help: string, read: () => number) => metrics.reading(name, { help, read });
+  reading(
+    'millrace_multistream_sent_bytes_total',
+    'Bytes sent to multistream targets.',
+    () => pusher.totals().sentBytes,
+  );
+  reading(
+    'millrace_multistream_dropped_frames_total',
+    'Video frames dropped because a multistream target was too slow.',
+    () => pusher.totals().droppedFrames,
+  );
+  reading(
+    'millrace_multistream_facts_waiting',
+    'Facts about pushes that are not stored yet.',
+    () => follower.waiting,
+  );
   metrics.readings('millrace_multistream_troubles_total', {
     help: 'Failed or lost connections to multistream targets, by reason.',
     // All reasons from the start, as 0: a series that begins with its first count has no rate.
@@ -32,9 +40,5 @@ export function measurePushes(kit: MultistreamKit, follower: PushFollower): void
       const { troubles } = pusher.totals();
       return pushReasons.map((reason) => ({ labels: { reason }, value: troubles[reason] ?? 0 }));
     },
-  });
-  metrics.reading('millrace_multistream_facts_waiting', {
-    help: 'Facts about pushes that are not stored yet.',
-    read: () => follower.waiting,
   });
 }

@@ -1,8 +1,8 @@
 import { services } from '../../core/plugin/services.ts';
-import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
+import type { PublishGrant } from '../../core/ports/media.ts';
 import type { PushReading } from '../../core/ports/pusher.ts';
 import type { LadderReading } from '../../core/ports/transcoder.ts';
-import { type CurrentStream, type LiveObserver, streams } from '../streams/contract.ts';
+import { type LiveObserver, type StreamState, streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import type { PushFollower } from './follow.ts';
 import { issuesOf } from './issues.ts';
@@ -16,7 +16,10 @@ export const maxReading = 8;
  * about once a second, and gives the pusher all of them. Changes are not announced, so none can be lost. What cannot be
  * read stays as it is.
  */
-export function targetReconciler(kit: MultistreamKit, follower: PushFollower) {
+export function targetReconciler(
+  kit: MultistreamKit,
+  follower: PushFollower,
+): LiveObserver & { stop(): void } {
   const { log } = kit;
   const pusher = kit.use(services.pusher);
   const transcoder = kit.use(services.transcoder);
@@ -48,7 +51,7 @@ export function targetReconciler(kit: MultistreamKit, follower: PushFollower) {
     // Its session may have ended during the read.
     if (!isStopped && here.get(playbackId)?.sessionId === grant.sessionId) apply(playbackId, plan);
   };
-  const isFedHere = ({ isActive, sessionId, incarnation }: CurrentStream, grant: PublishGrant) =>
+  const isFedHere = ({ isActive, sessionId, incarnation }: StreamState, grant: PublishGrant) =>
     isActive && sessionId === grant.sessionId && incarnation === kit.deployment.node.incarnation;
   const work = async () => {
     workers += 1;
@@ -77,11 +80,11 @@ export function targetReconciler(kit: MultistreamKit, follower: PushFollower) {
   };
 
   return {
-    look({ grant }: LiveReading): readonly string[] {
+    look({ grant }) {
       next.set(grant.playbackId, grant);
       return [];
     },
-    remark({ grant: { playbackId } }: LiveReading, now: number) {
+    remark({ grant: { playbackId } }, now) {
       const plan = known.get(playbackId);
       if (plan === undefined) return [];
       return issuesOf(plan, { readings: readingsOf(playbackId), ladder: ladderOf(playbackId), now });
@@ -100,11 +103,11 @@ export function targetReconciler(kit: MultistreamKit, follower: PushFollower) {
       while (workers < maxReading && waiting.size > 0) void work();
     },
     /** Ends all pushes. */
-    stop(): void {
+    stop() {
       isStopped = true;
       waiting.clear();
       for (const playbackId of known.keys()) pusher.want(playbackId, []);
       known.clear();
     },
-  } satisfies LiveObserver & { stop(): void };
+  };
 }

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { nameSchema } from '../../core/base/name.ts';
+import { optional } from '../../core/base/schema.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
 import { keyedRoutes } from '../../core/http/keyed.ts';
@@ -17,7 +18,7 @@ export function routes(kit: MultistreamKit): AnyElysia {
   const changes = {
     name: Type.Optional(nameSchema('My channel')),
     url: Type.Optional(urlSchema),
-    disabled: Type.Optional(Type.Boolean()),
+    disabled: optional.boolean(),
   };
   const creation = bodyReader({ ...changes, url: urlSchema }, { readOnly });
   const change = bodyReader(changes, { readOnly });

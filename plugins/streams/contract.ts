@@ -19,14 +19,16 @@ export interface Streams {
     options: { id: string; fields: Readonly<Record<string, unknown>> },
   ): Promise<void>;
   /** The stream or session `id`, if it is the caller's. Fault `stream.not_found` (404). */
-  find(principal: Principal, id: string): Promise<StreamReference>;
+  find(principal: Principal, id: string): Promise<StreamState>;
   /** A parent or a session as events show it, without its key; undefined when there is none. */
-  describe(id: string): Promise<StreamDescription | undefined>;
+  describe(
+    id: string,
+  ): Promise<(StreamState & { readonly body: Readonly<Record<string, unknown>> }) | undefined>;
   /**
    * A parent stream as it is stored now: one point read, cheap enough for each second. Undefined when there is none.
    * Faults `store.*` (503).
    */
-  current(id: string): Promise<CurrentStream | undefined>;
+  current(id: string): Promise<StreamState | undefined>;
   /**
    * Reports the recording of a session to its parent stream, whose `recordingStatus` follows the newest one. `instead`: a session
    * whose recording was deleted and which this one replaces. May be repeated. Nothing happens when the stream is gone.
@@ -45,37 +47,25 @@ export interface SessionRecording {
   readonly status: 'waiting' | 'ready' | 'none';
 }
 
-export interface StreamReference {
+/** A stream or session as it is stored. */
+export interface StreamState {
   readonly id: string;
+  readonly account: string;
   /** Of a session. */
   readonly parentId: string | null;
+  /** A secret; empty for a session. */
+  readonly streamKey: string;
+  readonly isActive: boolean;
+  /** Of a session: it has ended and cannot come back. */
+  readonly isOver: boolean;
   /** Of a parent its newest session, of a session itself. */
   readonly sessionId: string | null;
   /** Ids of the nodes that fed that session, the newest at the end. */
   readonly nodes: readonly string[];
-}
-
-export interface CurrentStream {
-  readonly account: string;
-  /** A secret. */
-  readonly streamKey: string;
-  readonly isActive: boolean;
-  /** Its newest session. */
-  readonly sessionId: string | null;
   /** Process that has its playlist; null when none has. */
   readonly incarnation: string | null;
   /** Values of the fields that plugins add to streams, by name. */
   readonly fields: Readonly<Record<string, unknown>>;
-}
-
-export interface StreamDescription {
-  readonly account: string;
-  readonly isActive: boolean;
-  /** Of a session: it has ended and cannot come back. */
-  readonly isOver: boolean;
-  /** Ids of the nodes that fed it last, of a parent its newest session; the newest at the end. */
-  readonly nodes: readonly string[];
-  readonly body: Readonly<Record<string, unknown>>;
 }
 
 /**

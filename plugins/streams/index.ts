@@ -2,6 +2,7 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { unlessRefused } from '../../core/base/fault.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import type { FieldSet } from '../../core/plugin/resource.ts';
 import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { playables } from '../playback/contract.ts';
@@ -9,8 +10,8 @@ import { broadcast, lostNode } from './actor.ts';
 import { admit } from './admission.ts';
 import { changeStream, owned, parent } from './change.ts';
 import { config, type StreamsKit } from './config.ts';
-import { stream, streams } from './contract.ts';
-import { documentOf } from './document.ts';
+import { type StreamState, stream, streams } from './contract.ts';
+import { documentOf, type StreamDocument } from './document.ts';
 import { internalHls } from './edge/node-routes.ts';
 import { readLive } from './live-figures.ts';
 import { livePublisher } from './live-publisher.ts';
@@ -18,6 +19,7 @@ import { mediaFacts } from './media-facts.ts';
 import { livePlayable } from './playable.ts';
 import { presentForEvent } from './present.ts';
 import { routes } from './routes.ts';
+import { ownFields } from './schema.ts';
 
 /** Streams, their sessions, who may publish, and live playback. */
 export default definePlugin({
@@ -30,7 +32,7 @@ export default definePlugin({
       : [],
   needs: [authenticator, services.media, services.volatile],
   provides: [streams],
-  resources: [stream],
+  resources: [{ ...stream, ownFields: Object.keys(ownFields) }],
   offers: [offer(playables, livePlayable)],
   actors: [broadcast],
   emits: {
@@ -83,28 +85,18 @@ export default definePlugin({
         const document = await parent(principal, { id, kit });
         await changeStream(document, { body: fields, principal, kit });
       },
-      async find(principal, id) {
-        const { parentId, sessionId, nodes = [] } = await owned(principal, { id, kit });
-        return { id, parentId, sessionId: parentId === null ? (sessionId ?? null) : id, nodes };
-      },
+      find: async (principal, id) => stateOf(await owned(principal, { id, kit }), shown),
       async describe(id) {
         const document = await stored(id);
         if (!document) return undefined;
-        const { account, isActive, isOver = false, nodes = [] } = document;
         const state = await readLive(document, kit);
         const { publicUrl: baseUrl } = kit.deployment;
         const now = { at: kit.clock.now(), fields: shown, state, baseUrl };
-        return { account, isActive, isOver, nodes, body: presentForEvent(document, now) };
+        return { ...stateOf(document, shown), body: presentForEvent(document, now) };
       },
       async current(id) {
         const document = await stored(id);
-        if (!document) return undefined;
-        const { account, streamKey, isActive, sessionId = null, feeder, incarnation, fields } = document;
-        const keeper = feeder === undefined ? incarnation : (feeder?.incarnation ?? null);
-        return {
-          ...{ account, streamKey, isActive, sessionId, incarnation: keeper },
-          fields: shown.present(fields),
-        };
+        return document && stateOf(document, shown);
       },
       async noteRecording(streamId, note) {
         await kit.actors.ask(broadcast, streamId, { type: 'recording', ...note }).catch(unlessRefused);
@@ -129,3 +121,14 @@ export default definePlugin({
     };
   },
 });
+
+function stateOf(document: StreamDocument, shown: FieldSet): StreamState {
+  const { id, account, parentId, streamKey, isActive, isOver = false, nodes = [] } = document;
+  const { sessionId = null, feeder, incarnation, fields } = document;
+  return {
+    ...{ id, account, parentId, streamKey, isActive, isOver, nodes },
+    sessionId: parentId === null ? sessionId : id,
+    incarnation: feeder === undefined ? incarnation : (feeder?.incarnation ?? null),
+    fields: shown.present(fields),
+  };
+}

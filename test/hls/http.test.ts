@@ -1,7 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
+import { Metrics } from '../../core/base/metrics.ts';
 import { httpCore } from '../../core/http/http.ts';
 import { hlsRoutes } from '../../plugins/streams/hls.ts';
+import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { useOf } from '../kit/use.ts';
 import { until } from '../media/kit.ts';
 import { parsePlaylist } from './checker.ts';
@@ -22,8 +24,10 @@ const media = {
 };
 const kit = {
   use: useOf({ media }),
-  config: { maxWaitingViewers: 5 },
-  deployment: { isAlone: true },
+  clock: systemClock(),
+  metrics: new Metrics(),
+  config: { maxWaitingViewers: 5, relayMemory: 64 },
+  deployment: { isAlone: true, nodes: { own: { id: 'local' } } },
   resources: { find: async () => undefined },
   caller: () => ({ address: undefined, baseUrl: 'http://localhost' }),
   offered: () => [],

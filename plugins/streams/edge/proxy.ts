@@ -139,8 +139,10 @@ export function edgeProxy(kit: StreamsKit) {
       if (!isPlaylist) throw found ?? notLive();
       if (!now.isActive || clock.now() >= until) throw notLive();
       const due = clock.now() + returnLook;
-      // It may come back here as well.
-      if (await media.appears(playbackId, { timeout: returnLook, signal })) return 'here';
+      // It may come back here as well, and on a single node only here.
+      const timeout = isAlone ? returnWait : returnLook;
+      if (await media.appears(playbackId, { timeout, signal })) return 'here';
+      if (isAlone) throw notLive();
       await pause(due, { clock, signal });
       if (kit.signal.aborted) throw notLive();
       signal.throwIfAborted();
