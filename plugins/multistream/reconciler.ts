@@ -1,5 +1,5 @@
 import { services } from '../../core/plugin/services.ts';
-import type { PublishGrant } from '../../core/ports/media.ts';
+import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
 import type { PushReading } from '../../core/ports/pusher.ts';
 import type { LadderReading } from '../../core/ports/transcoder.ts';
 import { type LiveObserver, type StreamState, streams } from '../streams/contract.ts';
@@ -16,10 +16,7 @@ export const maxReading = 8;
  * about once a second, and gives the pusher all of them. Changes are not announced, so none can be lost. What cannot be
  * read stays as it is.
  */
-export function targetReconciler(
-  kit: MultistreamKit,
-  follower: PushFollower,
-): LiveObserver & { stop(): void } {
+export function targetReconciler(kit: MultistreamKit, follower: PushFollower) {
   const { log } = kit;
   const pusher = kit.use(services.pusher);
   const transcoder = kit.use(services.transcoder);
@@ -80,11 +77,11 @@ export function targetReconciler(
   };
 
   return {
-    look({ grant }) {
+    look({ grant }: LiveReading): readonly string[] {
       next.set(grant.playbackId, grant);
       return [];
     },
-    remark({ grant: { playbackId } }, now) {
+    remark({ grant: { playbackId } }: LiveReading, now: number) {
       const plan = known.get(playbackId);
       if (plan === undefined) return [];
       return issuesOf(plan, { readings: readingsOf(playbackId), ladder: ladderOf(playbackId), now });
@@ -109,5 +106,5 @@ export function targetReconciler(
       for (const playbackId of known.keys()) pusher.want(playbackId, []);
       known.clear();
     },
-  };
+  } satisfies LiveObserver & { stop(): void };
 }
