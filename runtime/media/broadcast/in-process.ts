@@ -64,6 +64,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       relayOf: pusher && ((profile) => pusher.relayFor(grant.playbackId, profile)),
       transcoder: options.transcoder,
       after: numbers.endOf(grant.playbackId),
+      log: (line) => log.info(line, { streamId: grant.streamId }),
       config: {
         partTarget: options.hls.part / 1000,
         window: options.hls.window / 1000,
