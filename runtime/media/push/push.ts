@@ -20,11 +20,11 @@ export interface PushHost {
   opener(url: string): OpenPush | PushTrouble;
   /** Whether a new push of this playlist may connect at once: not when too many did. */
   mayBegin(playbackId: string): boolean;
-  /** Takes one of the connections (over SRT also a process) until the end of the push. Returns why there is none left. */
-  takeSlot(push: Push): PushTrouble | undefined;
+  /** Takes one of the connections (over SRT also a process). Returns how to give it back, or why there is none left. */
+  takeSlot(push: Push): (() => void) | PushTrouble;
   openMemory(owner: string): MemoryShare;
   report(fact: PushFact): void;
-  ended(push: Push, hadSlot: boolean): void;
+  ended(push: Push): void;
 }
 
 /** Of the section `push` of the config; ms and bytes. */
@@ -79,7 +79,7 @@ export class Push {
   readonly #memory: MemoryShare;
   readonly #backoff: Backoff;
   #state: State = { is: 'idle' };
-  #hasSlot = false;
+  #giveSlot: (() => void) | undefined;
   #trouble: PushTrouble | undefined;
   #isSlow = false;
 
@@ -177,7 +177,8 @@ export class Push {
     if (state.is === 'attempt') this.#leave(state);
     this.#queue.clear();
     this.#memory.close();
-    this.#host.ended(this, this.#hasSlot);
+    this.#giveSlot?.();
+    this.#host.ended(this);
     this.#report('ended');
   }
 
@@ -203,10 +204,10 @@ export class Push {
     const open = this.#host.opener(this.order.url);
     // Before the slot: a bad URL takes none from others.
     if (typeof open !== 'function') return void this.#fail(open);
-    const refused = this.#hasSlot ? undefined : this.#host.takeSlot(this);
-    this.#hasSlot = refused === undefined;
-    if (refused) this.#fail(refused);
-    else this.#connect(open);
+    const slot = this.#giveSlot ?? this.#host.takeSlot(this);
+    if (typeof slot !== 'function') return void this.#fail(slot);
+    this.#giveSlot = slot;
+    this.#connect(open);
   }
 
   #connect(open: OpenPush): void {

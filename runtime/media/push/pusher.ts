@@ -68,11 +68,17 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
       return read.ok ? open[read.scheme] : badUrl(read);
     },
     mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
-    takeSlot(push) {
-      const { owner } = push;
-      if (isSrt(push) && !processes.take(owner)) return troubles.processes;
-      if (slots.take(owner)) return undefined;
-      if (isSrt(push)) processes.give(owner);
+    takeSlot({ owner, order }) {
+      // Over SRT each push has a process of ffmpeg.
+      const isSrt = /^srt:/i.test(order.url);
+      if (isSrt && !processes.take(owner)) return troubles.processes;
+      const hasSlot = slots.take(owner);
+      const give = () => {
+        if (hasSlot) slots.give(owner);
+        if (isSrt) processes.give(owner);
+      };
+      if (hasSlot) return give;
+      give();
       return troubles.full;
     },
     openMemory: (owner) => memory.open(owner),
@@ -89,9 +95,7 @@ export function nodePusher(options: NodePusherOptions): NodePusher {
         }
       });
     },
-    ended(push, hadSlot) {
-      if (hadSlot) slots.give(push.owner);
-      if (hadSlot && isSrt(push)) processes.give(push.owner);
+    ended(push) {
       const { sentBytes, droppedFrames } = push.reading();
       past.sentBytes += sentBytes;
       past.droppedFrames += droppedFrames;
@@ -174,10 +178,4 @@ const SOURCE = 'source';
 
 function profileOf(order: PushOrder | undefined): string {
   return order?.profile ?? SOURCE;
-}
-
-/** Over SRT each push has a process of ffmpeg. */
-function isSrt({ order }: Push): boolean {
-  const read = pushUrl(order.url);
-  return read.ok && read.scheme === 'srt';
 }

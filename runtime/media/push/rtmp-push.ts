@@ -56,6 +56,7 @@ class RtmpPush implements PushConnection {
   readonly #parts: Parts;
   readonly #calledOff = new AbortController();
   readonly #orders = new WindowCount({ most: MOST_ORDERS, window: ORDER_WINDOW });
+  readonly #received = new WindowCount({ most: RECEIVED_BYTES, window: ORDER_WINDOW });
   #session: ClientSession | undefined;
   #socket: Socket | undefined;
   #streamId = 0;
@@ -64,8 +65,6 @@ class RtmpPush implements PushConnection {
   /** The socket keeps bytes that the system has not taken, and so many of these are answers. */
   #isFull = false;
   #answerBytes = 0;
-  #receivedSince = 0;
-  #receivedBytes = 0;
   #cancelDeadline = () => {};
 
   constructor(parts: Parts) {
@@ -173,22 +172,12 @@ class RtmpPush implements PushConnection {
   #receive(session: ClientSession, bytes: Buffer): void {
     if (this.#isOver) return;
     try {
-      this.#countReceived(bytes.length);
+      if (!this.#received.admit(this.#parts.clock.now(), bytes.length))
+        throw new ProtocolError('the server sends more than a server that is published to has to say');
       session.receive(bytes);
     } catch (error) {
       this.#fail(error);
     }
-  }
-
-  #countReceived(count: number): void {
-    const now = this.#parts.clock.now();
-    if (now - this.#receivedSince >= ORDER_WINDOW) {
-      this.#receivedSince = now;
-      this.#receivedBytes = 0;
-    }
-    this.#receivedBytes += count;
-    if (this.#receivedBytes > RECEIVED_BYTES)
-      throw new ProtocolError('the server sends more than one that is published to has to say');
   }
 
   /** A message of the session. */

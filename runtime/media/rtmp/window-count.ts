@@ -11,13 +11,13 @@ export class WindowCount {
     this.#window = options.window;
   }
 
-  /** One more at `now` (epoch milliseconds). False beyond `most` in this window. */
-  admit(now: number): boolean {
+  /** So many more at `now` (epoch milliseconds). False beyond `most` in this window. */
+  admit(now: number, count = 1): boolean {
     if (now - this.#since >= this.#window) {
       this.#since = now;
       this.#count = 0;
     }
-    this.#count += 1;
+    this.#count += count;
     return this.#count <= this.#most;
   }
 }
