@@ -24,7 +24,8 @@ function marked(pid: number): number[] {
     .filter((one) => {
       try {
         const isGone = /\) Z /.test(readFileSync(`/proc/${one}/stat`, 'latin1'));
-        return !isGone && readFileSync(`/proc/${one}/environ`, 'latin1').includes(`]:${pid}:`);
+        const mark = new RegExp(`^MILLRACE_FFMPEG_OF=\\w+-${pid}-`);
+        return !isGone && mark.test(readFileSync(`/proc/${one}/environ`, 'latin1'));
       } catch {
         return false;
       }
