@@ -1,7 +1,8 @@
 import type { Socket } from 'bun';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
-import { RtmpSession, rtmpDefaults } from '../../runtime/media/rtmp/session.ts';
+import { RtmpSession } from '../../runtime/media/rtmp/session.ts';
+import { rtmpDefaults } from '../../test/rtmp/kit.ts';
 
 /**
  * A floor to measure against: takes every RTMP publish and throws its media away, `messages` as they come out
@@ -59,7 +60,6 @@ function connect(socket: Socket<Connection>): Connection {
   const session = new RtmpSession({
     clock,
     config: rtmpDefaults,
-    app: 'live',
     connection: crypto.randomUUID(),
     address: socket.remoteAddress,
     write: (bytes) => void socket.write(bytes),

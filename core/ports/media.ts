@@ -107,8 +107,7 @@ export interface Vitals {
   readonly jitter: number;
   /** Messages that came 2 s or more later than the quickest. */
   readonly late: number;
-  /** Holes in the media of a track, and how much they lack, ms. */
-  readonly gaps: number;
+  /** How much media the holes in tracks lack together, ms. */
   readonly gapTime: number;
   /** By how much sound is ahead of the picture as they arrive, ms, over about a second. */
   readonly soundLead: number;
@@ -133,7 +132,6 @@ export const noVitals: Vitals = {
   keyInterval: 0,
   jitter: 0,
   late: 0,
-  gaps: 0,
   gapTime: 0,
   soundLead: 0,
   codecs: [],

@@ -8,6 +8,7 @@ import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { readFragments } from '../hls/boxes.ts';
 import { parsePlaylist } from '../hls/checker.ts';
 import { AVC_240P, videoHeader } from '../hls/feed.ts';
+import { rtmpDefaults } from '../rtmp/kit.ts';
 import { cert, key } from '../rtmp/tls.ts';
 import { freePort, grant, quiet, sendHeaders, sendMedia, station, until } from './kit.ts';
 
@@ -327,7 +328,7 @@ test('a port, host or certificate that cannot be used is named by its setting', 
     inProcessMedia({
       clock: { now: () => 0, at: () => () => undefined },
       log: undefined as never,
-      rtmp: { host: '127.0.0.1', ...rtmp },
+      rtmp: { ...rtmpDefaults, host: '127.0.0.1', ...rtmp },
       tls: paths,
       hls: { part: 350, window: 12_000, waitingRequests: 1, memory: 1 },
     }).accept({ authorise: () => Promise.reject(), report: () => undefined });

@@ -14,6 +14,7 @@ import {
   videoHeader,
 } from '../hls/feed.ts';
 import { type Publisher, publish } from '../kit/publisher/publisher.ts';
+import { rtmpDefaults } from '../rtmp/kit.ts';
 
 export type Authorise = (request: PublishRequest) => Promise<PublishGrant | PublishRefusal>;
 
@@ -53,7 +54,7 @@ export async function station(
       },
     },
     log: { ...log, child: () => log } as never,
-    rtmp: { host: '127.0.0.1', port },
+    rtmp: { ...rtmpDefaults, host: '127.0.0.1', port },
     ...(recorder && { recorder }),
     ...(pusher && { pusher }),
     ...(transcoder && { transcoder }),

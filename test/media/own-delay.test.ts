@@ -109,7 +109,7 @@ test('what came while the process was held up is no jitter and not late', () => 
   for (let i = 0; i < 250; i += 1) {
     clock.run(40);
     send(40);
-    expect(meter.vitals([], clock.time)).toMatchObject({ late: 0, gaps: 0 });
+    expect(meter.vitals([], clock.time)).toMatchObject({ late: 0, gapTime: 0 });
     expect(meter.vitals([], clock.time).jitter).toBeLessThan(100);
   }
 });

@@ -5,8 +5,9 @@ import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { encodeAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { encodeMessage, messageType } from '../../runtime/media/rtmp/message-writer.ts';
 import type { PublishEnd } from '../../runtime/media/rtmp/publish.ts';
-import { RtmpSession, rtmpDefaults, SWEEP_INTERVAL } from '../../runtime/media/rtmp/session.ts';
+import { RtmpSession, SWEEP_INTERVAL } from '../../runtime/media/rtmp/session.ts';
 import { SocketWriter } from '../../runtime/media/rtmp/socket-writer.ts';
+import { rtmpDefaults } from '../rtmp/kit.ts';
 import type { Heard } from './heard.ts';
 
 /** Somebody else's RTMP server, good or bad, that remembers what it hears. In this process. */
@@ -124,7 +125,6 @@ class Connection implements FarConnection {
     this.#session = new RtmpSession({
       clock: options.clock,
       config: rtmpDefaults,
-      app: 'live',
       connection: crypto.randomUUID(),
       address: socket.remoteAddress,
       write: (bytes) => this.writer.write(bytes),

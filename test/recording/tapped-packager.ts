@@ -26,7 +26,7 @@ export class TappedPackager {
       }
       override addPart(part: Parameters<LiveWindow['addPart']>[0]): boolean {
         const { runs, wallStart, duration, isIndependent } = part;
-        const startsSegment = !this.isOpen;
+        const startsSegment = this.open === undefined;
         const bytes = new Uint8Array(fragmentSize(runs));
         this.#parts += 1;
         writeFragment(bytes, { at: 0, sequence: this.#parts, runs });

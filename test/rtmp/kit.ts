@@ -4,7 +4,16 @@ import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { type AmfValue, encodeAmf0, readAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { ChunkParser } from '../../runtime/media/rtmp/chunk-parser.ts';
 import type { PublishEnd, PublishHandlers } from '../../runtime/media/rtmp/publish.ts';
-import { RtmpSession, rtmpDefaults } from '../../runtime/media/rtmp/session.ts';
+import { type RtmpConfig, RtmpSession } from '../../runtime/media/rtmp/session.ts';
+
+/** The defaults of the config, ms and bytes. */
+export const rtmpDefaults: RtmpConfig = {
+  connections: 10_000,
+  connectionsPerAddress: 500,
+  publishTimeout: 10_000,
+  idleTimeout: 10_000,
+  messageBytes: 10 * 1024 * 1024,
+};
 
 /** A clock that stands still until it is told to move. */
 export function virtualClock(start = 1_000_000) {
@@ -202,7 +211,6 @@ export function session(options: { handlers: PublishHandlers; now?: () => number
     handlers: options.handlers,
     clock: { now: options.now ?? (() => 0), at: () => () => undefined },
     config: rtmpDefaults,
-    app: 'live',
     connection: 'c1',
     address: '192.0.2.1',
     write(bytes) {

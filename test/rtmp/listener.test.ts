@@ -13,6 +13,7 @@ import {
   pattern,
   publish,
   recordingHandlers,
+  rtmpDefaults,
   video,
   virtualClock,
 } from './kit.ts';
@@ -136,10 +137,11 @@ describe('a listener', () => {
     const { clock } = virtualClock();
     const { handlers } = recordingHandlers();
     const quiet = () => undefined;
-    const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-    const again = () => rtmpListener({ host: '127.0.0.1', port: listener.port, clock, log, handlers });
-    expect(again).toThrow(`RTMP port ${listener.port} on 127.0.0.1 is in use`);
-    expect(again).toThrow(expect.objectContaining({ code: 'EADDRINUSE', port: listener.port }));
+    const log = { debug: quiet, info: quiet, error: quiet };
+    const { port } = listener;
+    const again = () => rtmpListener({ host: '127.0.0.1', port, clock, log, handlers, config: rtmpDefaults });
+    expect(again).toThrow(`Port ${port} (rtmp.port) is in use by another program.`);
+    expect(again).toThrow(expect.objectContaining({ code: 'rtmp.port_in_use' }));
   });
 
   it('does not fill the log when its owner fails again and again', async () => {

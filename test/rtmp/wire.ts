@@ -2,7 +2,7 @@ import type { Socket } from 'bun';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import { rtmpListener } from '../../runtime/media/rtmp/listener.ts';
 import type { RtmpConfig } from '../../runtime/media/rtmp/session.ts';
-import { readReplies, recordingHandlers, virtualClock } from './kit.ts';
+import { readReplies, recordingHandlers, rtmpDefaults, virtualClock } from './kit.ts';
 
 /** Resolves when a condition holds; looked at in every turn of the event loop. Needs no timer. */
 async function until(condition: () => boolean): Promise<void> {
@@ -28,8 +28,8 @@ export function openListener(
     port: 0,
     tls: options.tls,
     clock: time.clock,
-    log: { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
-    config: options.config,
+    log: { debug: say('debug'), info: say('info'), error: say('error') },
+    config: { ...rtmpDefaults, ...options.config },
     handlers,
   });
 

@@ -1,4 +1,3 @@
-import { Fault } from '../../../core/base/fault.ts';
 import type { Log } from '../../../core/base/log.ts';
 import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
@@ -27,7 +26,6 @@ import type { RtmpConfig } from '../rtmp/session.ts';
 import { Broadcast } from './broadcast.ts';
 import { Closings } from './closings.ts';
 import { Numbers } from './numbers.ts';
-import { publishLog } from './publish-log.ts';
 import { ViewerCount } from './viewer-count.ts';
 
 /** Segment buffers kept for reuse, bytes; further ones are freed at once. */
@@ -117,18 +115,23 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
           },
         }),
       onPlayable() {
-        publish.log.began();
+        publish.hasBegun = true;
+        log.info('broadcast started', publish.fields());
         tell('playable', publish, handlers);
         arrivals.wake();
       },
       onTargetGrown: () => tell('progress', publish, handlers),
       onFatal: (reason) => listener?.close(grant.token, reason),
     });
-    const details = () => ({ encoder: sink.encoder, codecs: sink.codecs });
+    const { streamId, sessionId } = grant;
+    const { connection, address } = request;
     const publish: Running = {
-      ...{ grant: granted, told: 0 },
+      ...{ grant: granted, told: 0, hasBegun: false },
       figures: () => sink.figures(),
-      log: publishLog(request, { grant, log, details }),
+      fields: () => ({
+        ...{ streamId, sessionId, connection, address },
+        ...{ encoder: sink.encoder, codecs: sink.codecs },
+      }),
     };
     running.set(grant.token, publish);
     return sink;
@@ -140,7 +143,14 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     if (airing?.publish?.token === grant.token) airing.publish = undefined;
     const publish = running.get(grant.token);
     const figures = publish?.figures() ?? noFigures;
-    publish?.log.ended(end.reason, figures);
+    if (publish !== undefined) {
+      const { bytes, duration } = figures;
+      const seconds = Math.round(duration * 10) / 10;
+      const message = publish.hasBegun
+        ? 'broadcast ended'
+        : 'broadcast ended before anything could be played';
+      log.info(message, { ...publish.fields(), seconds, bytes, reason: end.reason });
+    }
     running.delete(grant.token);
     endedBytes += figures.bytes;
     const clean = end.clean && end.by === 'encoder';
@@ -160,38 +170,19 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
               },
             }
           : {};
-      try {
-        listener = rtmpListener({
-          host: rtmp.host,
-          port: rtmp.port,
-          ...secure,
-          clock,
-          log,
-          config: rtmp,
-          handlers: {
-            authorise: (request) => handlers.authorise(request),
-            attach: (grant, request) => attach(grant, { request, handlers }),
-            detached: (grant, end) => detached(grant, end, handlers),
-          },
-        });
-      } catch (error) {
-        const { code, port, cause } = error as { code?: string; port?: number; cause?: Error };
-        // A certificate that is none has no port to blame.
-        if (port === undefined) throw error;
-        const setting = port === rtmp.port ? 'rtmp.port' : 'rtmp.tlsPort';
-        if (code === 'EADDRINUSE')
-          throw new Fault('rtmp.port_in_use', {
-            status: 500,
-            message: `Port ${port} (${setting}) is in use by another program.`,
-          });
-        if (setting === 'rtmp.tlsPort' && code?.startsWith('ERR_'))
-          throw new Fault('config.invalid', { status: 500, message: `tls.cert, tls.key: ${cause?.message}` });
-        const why = code ?? 'this is not an address of this machine';
-        throw new Fault('rtmp.cannot_listen', {
-          status: 500,
-          message: `Port ${port} on ${rtmp.host} (${setting}, rtmp.host) cannot be opened: ${why}`,
-        });
-      }
+      listener = rtmpListener({
+        host: rtmp.host,
+        port: rtmp.port,
+        ...secure,
+        clock,
+        log,
+        config: rtmp,
+        handlers: {
+          authorise: (request) => handlers.authorise(request),
+          attach: (grant, request) => attach(grant, { request, handlers }),
+          detached: (grant, end) => detached(grant, end, handlers),
+        },
+      });
       const stopProgress = every(progressInterval, {
         clock,
         work() {
@@ -284,8 +275,11 @@ interface Airing {
 /** A publish that has attached and not ended. */
 interface Running {
   readonly grant: PublishGrant;
-  readonly log: ReturnType<typeof publishLog>;
+  /** Something of it can be watched. */
+  hasBegun: boolean;
   figures(): Figures;
+  /** For the log. Never the request itself: it holds the stream key. */
+  fields(): Readonly<Record<string, unknown>>;
   /** Bytes that were last told. */
   told: number;
 }
@@ -293,7 +287,7 @@ interface Running {
 export interface InProcessMediaOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly rtmp: Partial<RtmpConfig> & {
+  readonly rtmp: RtmpConfig & {
     readonly host: string;
     readonly port: number;
     readonly tlsPort?: number;

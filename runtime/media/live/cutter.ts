@@ -255,7 +255,7 @@ export class Cutter {
     const lead = this.#lead;
     const { window } = this.#options;
     while (this.#isRunning && this.#cursor < lead.count - rest) {
-      const { openBytes } = window;
+      const openBytes = window.open?.length ?? 0;
       const ends = this.#rule.ends(lead, this.#cursor, openBytes);
       if (ends === NOTHING) {
         this.#cursor += 1;
@@ -340,11 +340,11 @@ export class Cutter {
     this.#audio.takeAll(-1);
     const until = lead.until;
     const isLong = (until - this.#rule.partStart) / lead.timescale >= SHORTEST;
-    if (wasRunning && lead.taken > 0 && (window.isOpen || isLong)) this.#addPart(until, true);
+    if (wasRunning && lead.taken > 0 && (window.open !== undefined || isLong)) this.#addPart(until, true);
     else {
       this.#video.forget();
       this.#audio.forget();
-      if (window.isOpen) {
+      if (window.open !== undefined) {
         window.closeSegment();
         window.commit({ isLive: false });
         this.#rule.ended(this.#rule.partStart, true);

@@ -34,9 +34,7 @@ export interface PlaylistContext {
 /** One media playlist as it is served: blocking reload, delta updates, hinted parts (RFC 8216bis 6.2). */
 export class MediaPlaylist {
   readonly window: LiveWindow;
-  readonly name: string;
-  readonly #prefix: string;
-  readonly #config: OutputConfig;
+  readonly #options: MediaPlaylistOptions;
   readonly #broadcast: PlaylistContext;
   readonly #waiters: Waiters<LiveAnswer>;
   /** Rendered when first asked for, shared by all who ask before the next part of any playlist. */
@@ -46,12 +44,14 @@ export class MediaPlaylist {
   };
 
   constructor(options: MediaPlaylistOptions) {
+    this.#options = options;
     this.window = options.window;
-    this.name = options.name;
-    this.#prefix = options.prefix;
-    this.#config = options.config;
     this.#broadcast = options.broadcast;
     this.#waiters = new Waiters(options.clock);
+  }
+
+  get name(): string {
+    return this.#options.name;
   }
 
   /** Something is listed. */
@@ -149,7 +149,7 @@ export class MediaPlaylist {
     const next = this.window.nextSequence;
     // The last segment listed is next - 1.
     if (sequence > next + 1) return true;
-    const advance = Math.ceil(3 / Math.min(1, this.#config.partTarget));
+    const advance = Math.ceil(3 / Math.min(1, this.#options.config.partTarget));
     const made = sequence === next ? (this.window.open?.parts.length ?? 0) : 0;
     return sequence >= next && part >= made + advance;
   }
@@ -167,7 +167,8 @@ export class MediaPlaylist {
     // Versions only grow: none of them is another one while their sum is the same.
     const version = playlists.reduce((sum, other) => sum + other.window.version, 0);
     if (rendered.version !== version || rendered.reserve !== reserve) {
-      const source = { window, prefix: this.#prefix, partTarget: this.#config.partTarget, reserve };
+      const { prefix, config } = this.#options;
+      const source = { window, prefix, partTarget: config.partTarget, reserve };
       let text = mediaPlaylist(source, { isDelta: kind === 'delta' });
       for (const other of playlists)
         if (other !== this && other.isPlayable) text += renditionReport(other.window, other.name);

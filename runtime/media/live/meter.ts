@@ -116,7 +116,7 @@ export class Meter {
     const step = time - totals.videoTime;
     if (totals.frames > 0) {
       if (this.#usualStep > 0 && step > VIDEO_GAP && step > this.#usualStep * 4) {
-        this.#miss(step - this.#usualStep);
+        totals.gapTime += step - this.#usualStep;
         // When all are so far apart from now on, that becomes usual.
         this.#usualStep += (Math.min(step, LONGEST_STEP) - this.#usualStep) / 16;
       } else if (step > 0) {
@@ -133,15 +133,10 @@ export class Meter {
   #passAudio(time: number, now: number): void {
     const totals = this.#totals;
     const step = time - totals.audioTime;
-    if (totals.audioTime >= 0 && step > AUDIO_GAP) this.#miss(step);
+    if (totals.audioTime >= 0 && step > AUDIO_GAP) totals.gapTime += step;
     totals.audioTime = time;
     totals.audioAt = now;
     if (totals.videoTime >= 0) totals.soundLead += (time - totals.videoTime - totals.soundLead) / 64;
-  }
-
-  #miss(length: number): void {
-    this.#totals.gaps += 1;
-    this.#totals.gapTime += length;
   }
 
   /** Empties the seconds in which nothing came. */

@@ -19,27 +19,27 @@ export function renditionPrefix(prefix: string, rendition: number): string {
   return rendition === 0 ? prefix : `${prefix}_r${rendition}`;
 }
 
-/** What a file name asks for. `rendition`: counted from 1, 0 is the source. */
-export type FileRef =
-  | { readonly type: 'init'; readonly rendition: number; readonly id: number }
-  | { readonly type: 'segment'; readonly rendition: number; readonly sequence: number }
-  | { readonly type: 'part'; readonly rendition: number; readonly sequence: number; readonly part: number };
+/** What a file name asks for. `rendition`: counted from 1, 0 is the source; `number`: of the init or segment. */
+export interface FileRef {
+  readonly type: 'init' | 'segment' | 'part';
+  readonly rendition: number;
+  readonly number: number;
+  readonly part: number;
+}
 
 /** The inverse of the names below; undefined for any other name. `prefix`: of the source. */
 export function parseName(file: string, prefix: string): FileRef | undefined {
-  if (file.length > 64 || !file.startsWith(prefix) || !file.endsWith('.mp4')) return undefined;
+  if (file.length > 64 || !file.startsWith(prefix)) return undefined;
   const match = PATTERN.exec(file.slice(prefix.length));
   if (match === null) return undefined;
-  const [, of, type, digits, partDigits] = match;
-  if ((type === 'part') !== (partDigits !== undefined)) return undefined;
-  const number = Number(digits);
-  const rendition = Number(of ?? 0);
-  if (type === 'init') return { type, rendition, id: number };
-  if (type === 'seg') return { type: 'segment', rendition, sequence: number };
-  return { type: 'part', rendition, sequence: number, part: Number(partDigits) };
+  const [, of = 0, init, segment, inSegment, part] = match;
+  const type = init !== undefined ? 'init' : segment !== undefined ? 'segment' : 'part';
+  const number = Number(init ?? segment ?? inSegment);
+  return { type, rendition: Number(of), number, part: Number(part) };
 }
 
-const PATTERN = /^(?:_r([1-9]\d?))?_(init|seg|part)(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,5}))?\.mp4$/;
+const PATTERN =
+  /^(?:_r([1-9]\d?))?_(?:init(0|[1-9]\d{0,14})|seg(0|[1-9]\d{0,14})|part(0|[1-9]\d{0,14})\.(0|[1-9]\d{0,5}))\.mp4$/;
 
 export function initName(prefix: string, id: number): string {
   return `${prefix}_init${id}.mp4`;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Figures, LiveAnswer, LiveKeyFrame, PublishGrant, Vitals } from '../../../core/ports/media.ts';
-import type { MemoryShare } from '../publish/memory-budget.ts';
+import type { MemoryHold, MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
 import type { SampleSubscriber, Subscriber } from '../publish/subscriber.ts';
 import { missing } from './answers.ts';
@@ -67,10 +67,7 @@ export class LiveOutput implements PlaylistContext {
   readonly config: OutputConfig;
   /** Random, so that no cache answers with files of an older output of this playbackId. */
   readonly prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('hex');
-  readonly #clock: Clock;
-  readonly #memory: MemoryShare | undefined;
-  readonly #delay: OwnDelay | undefined;
-  readonly #pool: BufferPool;
+  readonly #options: LiveOutputOptions;
   readonly #source: MediaPlaylist;
   /** That of the source, then those of variants; kept, so that none of their names ever stands for something else. */
   readonly playlists: MediaPlaylist[] = [];
@@ -89,16 +86,12 @@ export class LiveOutput implements PlaylistContext {
   readonly #multivariant = { version: -1, text: '' };
 
   constructor(options: LiveOutputOptions) {
-    const { clock, pool, memory, delay, after = 0, config } = options;
-    this.#end = after;
-    this.#memory = memory;
-    this.#delay = delay;
-    this.#clock = clock;
-    this.config = { ...outputDefaults, ...config };
-    this.#pool = pool;
-    this.window = new LiveWindow({ clock, pool, config: this.config, memory: memory?.hold() });
+    this.#options = options;
+    this.#end = options.after ?? 0;
+    this.config = { ...outputDefaults, ...options.config };
+    this.#source = this.#addPlaylist(options.memory?.hold());
+    this.window = this.#source.window;
     this.window.onChange = () => this.#onChange();
-    this.#source = this.#addPlaylist(this.window);
   }
 
   /** True from the first listed segment until `end`. */
@@ -142,6 +135,7 @@ export class LiveOutput implements PlaylistContext {
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
   attach(attachment: Attachment): Ingest {
     const { grant, subscribers = [], samples } = attachment;
+    const { clock, memory, delay } = this.#options;
     this.release();
     this.window.number(grant);
     if (!attachment.isNext) this.#end = Math.max(this.#end, ORIGIN + grant.mediaSequence * QUARTER);
@@ -151,13 +145,13 @@ export class LiveOutput implements PlaylistContext {
     this.window.subscribers = subscribers;
     this.#ingest = new Ingest({
       grant,
-      clock: this.#clock,
+      clock,
       window: this.window,
       config: this.config,
-      memory: this.#memory,
+      memory,
       subscribers,
       samples,
-      delay: this.#delay,
+      delay,
       // A second later than the last media, so that what comes a little early still has a time of its own.
       origin: Math.ceil(this.#end) + 1000,
       onPlayable: () => attachment.onPlayable(),
@@ -201,16 +195,14 @@ export class LiveOutput implements PlaylistContext {
   /** Gives its memory back, when nobody reads its window any more. */
   clear(): void {
     this.window.clear();
-    this.#memory?.close();
+    this.#options.memory?.close();
   }
 
   /** Playlists for this many variants. `variants` says which of them are offered. */
   variants(count: number): readonly MediaPlaylist[] {
     while (this.playlists.length <= count) {
-      const memory = this.#memory?.hold({ isExpendable: true });
-      this.#addPlaylist(
-        new LiveWindow({ clock: this.#clock, pool: this.#pool, config: this.config, memory }),
-      );
+      const playlist = this.#addPlaylist(this.#options.memory?.hold({ isExpendable: true }));
+      playlist.window.onChange = () => playlist.wake();
     }
     return this.playlists.slice(1, count + 1);
   }
@@ -254,9 +246,9 @@ export class LiveOutput implements PlaylistContext {
     if (ref === undefined) return missing;
     const playlist = this.playlists[ref.rendition];
     if (playlist === undefined) return missing;
-    if (ref.type === 'init') return playlist.init(ref.id);
-    if (ref.type === 'segment') return playlist.segment(ref.sequence);
-    return playlist.part(ref, signal);
+    if (ref.type === 'init') return playlist.init(ref.number);
+    if (ref.type === 'segment') return playlist.segment(ref.number);
+    return playlist.part({ sequence: ref.number, part: ref.part }, signal);
   }
 
   #onChange(): void {
@@ -267,17 +259,17 @@ export class LiveOutput implements PlaylistContext {
     this.#attachment?.onTargetGrown?.();
   }
 
-  #addPlaylist(window: LiveWindow): MediaPlaylist {
+  #addPlaylist(memory: MemoryHold | undefined): MediaPlaylist {
     const number = this.playlists.length;
+    const { clock, pool } = this.#options;
     const playlist = new MediaPlaylist({
-      clock: this.#clock,
-      window,
+      clock,
+      window: new LiveWindow({ clock, pool, config: this.config, memory }),
       name: mediaPlaylistName(number),
       prefix: renditionPrefix(this.prefix, number),
       config: this.config,
       broadcast: this,
     });
-    if (number > 0) window.onChange = () => playlist.wake();
     this.playlists.push(playlist);
     return playlist;
   }

@@ -1,14 +1,11 @@
 import { type Run, writeFragment } from '../mp4/fragment.ts';
 import type { AudioEntry } from '../mp4/init.ts';
+import type { PublishedInit } from '../publish/subscriber.ts';
 import type { BufferPool } from './pool.ts';
 
-export interface Init {
+export interface Init extends Omit<PublishedInit, 'bytes'> {
   readonly id: number;
   readonly blob: Blob;
-  readonly codecs: readonly string[];
-  readonly width: number | undefined;
-  readonly height: number | undefined;
-  readonly frameRate: number | undefined;
   /** Its track of sound, for an init of other pictures with the same sound. */
   readonly audio: AudioEntry | undefined;
 }

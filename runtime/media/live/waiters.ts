@@ -8,7 +8,8 @@ export interface Waiter<T> {
   expire(): T;
 }
 
-interface Waiting<T> extends Waiter<T> {
+interface Waiting<T> {
+  readonly waiter: Waiter<T>;
   due: number;
   cancel(): void;
   settle(answer: T): void;
@@ -29,34 +30,32 @@ export class Waiters<T> {
 
   /** Waits at most `timeout` milliseconds, and no longer than the viewer does. */
   wait(waiter: Waiter<T>, options: { timeout: number; signal: AbortSignal | undefined }): Promise<T> {
-    return new Promise((resolve) => {
-      const { signal } = options;
-      // Nobody reads the answer to a viewer who has gone.
-      const onAbort = () => waiting.settle(waiter.expire());
-      const due = this.#clock.now() + options.timeout;
-      const waiting: Waiting<T> = {
-        attempt: () => waiter.attempt(),
-        expire: () => waiter.expire(),
-        due,
-        cancel: () => {},
-        settle: (answer) => {
-          if (!this.#waiting.delete(waiting)) return;
-          waiting.cancel();
-          signal?.removeEventListener('abort', onAbort);
-          resolve(answer);
-        },
-      };
-      this.#waiting.add(waiting);
-      this.#arm(waiting);
-      if (signal?.aborted) onAbort();
-      else signal?.addEventListener('abort', onAbort);
-    });
+    const { signal } = options;
+    const { promise, resolve } = Promise.withResolvers<T>();
+    const waiting: Waiting<T> = {
+      waiter,
+      due: this.#clock.now() + options.timeout,
+      cancel: () => {},
+      settle: (answer) => {
+        if (!this.#waiting.delete(waiting)) return;
+        waiting.cancel();
+        signal?.removeEventListener('abort', onAbort);
+        resolve(answer);
+      },
+    };
+    // Nobody reads the answer to a viewer who has gone.
+    const onAbort = () => waiting.settle(waiter.expire());
+    this.#waiting.add(waiting);
+    this.#arm(waiting);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort);
+    return promise;
   }
 
   /** Something has changed. */
   wake(): void {
     for (const waiting of this.#waiting) {
-      const answer = waiting.attempt();
+      const answer = waiting.waiter.attempt();
       if (answer !== undefined) waiting.settle(answer);
     }
   }
@@ -73,6 +72,6 @@ export class Waiters<T> {
   }
 
   #arm(waiting: Waiting<T>): void {
-    waiting.cancel = this.#clock.at(waiting.due, () => waiting.settle(waiting.expire()));
+    waiting.cancel = this.#clock.at(waiting.due, () => waiting.settle(waiting.waiter.expire()));
   }
 }

@@ -43,21 +43,30 @@ export class LiveWindow {
   isOutOfMemory = false;
   /** Consecutive sequence numbers: kept ones first, listed ones behind, without the open one. */
   readonly #segments: Segment[] = [];
-  #rate = new Rate();
   #firstListed = 0;
-  #open: Segment | undefined;
-  #init: Init | undefined;
-  #inits = 0;
-  #next = 0;
-  #discontinuities = 0;
   #isDiscontinuityDue = false;
   /** A gap is to be listed in front of what comes: players come from a playlist that is gone. */
   #isGapDue = false;
   #fragments = 0;
-  #target = targetDuration;
-  #hint: { sequence: number; part: number } | undefined;
-  #version = 0;
-  #wallEnd = 0;
+  /** Bits per second. */
+  rate = new Rate();
+  /** The segment being made. */
+  open: Segment | undefined;
+  init: Init | undefined;
+  /** How many inits there were: the number of the next one. */
+  inits = 0;
+  /** Number of the segment that is or will be made next. */
+  nextSequence = 0;
+  /** EXT-X-DISCONTINUITY-SEQUENCE: of the tags that have left the list. */
+  discontinuitySequence = 0;
+  /** EXT-X-TARGETDURATION, whole seconds; never shrinks. */
+  targetDuration = targetDuration;
+  /** The part that comes next, while media flows. */
+  hint: { sequence: number; part: number } | undefined;
+  /** Grows with every change of what a playlist says. */
+  version = 0;
+  /** Where the media ends on the wall clock, epoch milliseconds. */
+  wallEnd = 0;
   onChange: () => void = () => {};
   /** Of the publish that is running. */
   subscribers: readonly Subscriber[] = [];
@@ -69,40 +78,19 @@ export class LiveWindow {
     this.#memory = options.memory;
   }
 
-  /** Grows with every change of what a playlist says. */
-  get version(): number {
-    return this.#version;
-  }
-  /** EXT-X-TARGETDURATION, whole seconds; never shrinks. */
-  get targetDuration(): number {
-    return this.#target;
-  }
   /**
    * Seconds from the end of the playlist beyond which a delta update leaves segments out: six target durations,
    * the least that RFC 8216bis 4.4.3.8 allows. Infinity where so little is listed that none ever would.
    */
   get skipBoundary(): number {
-    const boundary = 6 * this.#target;
+    const boundary = 6 * this.targetDuration;
     return this.#wanted >= boundary + segmentTarget ? boundary : Number.POSITIVE_INFINITY;
-  }
-  /** Where the media ends on the wall clock, epoch milliseconds. */
-  get wallEnd(): number {
-    return this.#wallEnd;
   }
   /** Bytes held, the unused ends of buffers included. */
   get bytes(): number {
     let bytes = this.#kept();
     for (const segment of this.#segments) bytes += segment.copied;
-    return bytes + (this.#open?.copied ?? 0);
-  }
-  get isOpen(): boolean {
-    return this.#open !== undefined;
-  }
-  get openBytes(): number {
-    return this.#open?.length ?? 0;
-  }
-  get open(): Segment | undefined {
-    return this.#open;
+    return bytes + (this.open?.copied ?? 0);
   }
   get listed(): readonly Segment[] {
     return this.#segments.slice(this.#firstListed);
@@ -115,35 +103,12 @@ export class LiveWindow {
   get isFresh(): boolean {
     return this.#segments.length === this.#firstListed && !this.#isGapDue;
   }
-  /** EXT-X-DISCONTINUITY-SEQUENCE: of the tags that have left the list. */
-  get discontinuitySequence(): number {
-    return this.#discontinuities;
-  }
   /** The numbers with which a playlist that follows this one begins. */
   get reached(): { mediaSequence: number; discontinuitySequence: number } {
-    let discontinuitySequence = this.#discontinuities + 1;
+    let discontinuitySequence = this.discontinuitySequence + 1;
     for (let i = this.#firstListed; i < this.#segments.length; i += 1)
       if (this.#segments[i].isDiscontinuity) discontinuitySequence += 1;
-    return { mediaSequence: this.#next, discontinuitySequence };
-  }
-  /** Number of the segment that is or will be made next. */
-  get nextSequence(): number {
-    return this.#next;
-  }
-  /** The part that comes next, while media flows. */
-  get hint(): { sequence: number; part: number } | undefined {
-    return this.#hint;
-  }
-  get init(): Init | undefined {
-    return this.#init;
-  }
-  /** How many inits there were: the number of the next one. */
-  get inits(): number {
-    return this.#inits;
-  }
-  /** Bits per second. */
-  get rate(): { peak: number; average: number } {
-    return this.#rate;
+    return { mediaSequence: this.nextSequence, discontinuitySequence };
   }
 
   /**
@@ -153,19 +118,19 @@ export class LiveWindow {
    * new follows behind a discontinuity.
    */
   number(options: WindowNumbers): void {
-    this.#target = Math.max(this.#target, Math.ceil(options.targetDuration));
-    if (this.#segments.length > 0 || this.#open !== undefined) return;
+    this.targetDuration = Math.max(this.targetDuration, Math.ceil(options.targetDuration));
+    if (this.#segments.length > 0 || this.open !== undefined) return;
     this.#isGapDue = options.isReturn ?? false;
     const discontinuities = options.discontinuitySequence - (this.#isGapDue ? 1 : 0);
-    this.#next = Math.max(this.#next, options.mediaSequence);
-    this.#discontinuities = Math.max(this.#discontinuities, discontinuities);
+    this.nextSequence = Math.max(this.nextSequence, options.mediaSequence);
+    this.discontinuitySequence = Math.max(this.discontinuitySequence, discontinuities);
   }
 
   /** What follows has this init, and a discontinuity before it unless it is the first of all. */
   begin({ bytes, audio, ...told }: NewInit): void {
     const blob = new Blob([bytes], { type: 'video/mp4' });
-    this.#init = { ...told, id: this.#inits, blob, audio };
-    this.#inits += 1;
+    this.init = { ...told, id: this.inits, blob, audio };
+    this.inits += 1;
     this.#isDiscontinuityDue = !this.isFresh;
     for (const subscriber of this.subscribers) subscriber.begin?.({ ...told, bytes });
   }
@@ -176,78 +141,80 @@ export class LiveWindow {
    */
   addPart(part: NewPart): boolean {
     const size = fragmentSize(part.runs);
-    const segment = this.#open ?? this.#openSegment(part.wallStart);
-    const startsSegment = segment !== this.#open;
+    const segment = this.open ?? this.#openSegment(part.wallStart);
+    const startsSegment = segment !== this.open;
     this.#fragments += 1;
     if (segment === undefined || !this.#makeRoom(segment, size)) {
       this.#publishAlone(part, { size, startsSegment });
       return false;
     }
     if (startsSegment) this.#isDiscontinuityDue = false;
-    this.#open = segment;
+    this.open = segment;
     const { runs, duration, isIndependent, wallStart } = part;
     segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
     const published = { wallStart, duration, isIndependent, startsSegment };
     for (const subscriber of this.subscribers) subscriber.part?.(segment.newest(), published);
-    this.#wallEnd = part.wallStart + duration * 1000;
+    this.wallEnd = part.wallStart + duration * 1000;
     // As EXTINF says it, with five digits: 6.4999999 is 6.50000 there, and 7 when rounded (4.4.3.1).
-    this.#target = Math.max(this.#target, Math.round(segment.duration + 0.000_005));
+    this.targetDuration = Math.max(this.targetDuration, Math.round(segment.duration + 0.000_005));
     return true;
   }
 
   closeSegment(): void {
-    const segment = this.#open;
+    const segment = this.open;
     if (segment === undefined) return;
-    this.#open = undefined;
-    this.#rate.add(segment.length, segment.duration, this.#target);
+    this.open = undefined;
+    this.rate.add(segment.length, segment.duration, this.targetDuration);
     this.#segments.push(segment);
-    this.#next += 1;
+    this.nextSequence += 1;
     segment.close();
   }
 
   /** Shows what was added. `isLive`: more will follow right away. */
   commit(options: { isLive: boolean }): void {
     this.#trim();
-    this.#hint = options.isLive ? { sequence: this.#next, part: this.#open?.parts.length ?? 0 } : undefined;
-    if (this.#open !== undefined) this.#open.isShown = true;
-    this.#version += 1;
+    this.hint = options.isLive
+      ? { sequence: this.nextSequence, part: this.open?.parts.length ?? 0 }
+      : undefined;
+    if (this.open !== undefined) this.open.isShown = true;
+    this.version += 1;
     this.onChange();
   }
 
   /** The segment of this number, listed or still kept or open. */
   segment(sequence: number): Segment | undefined {
-    if (sequence === this.#next) return this.#open;
-    return this.#segments[this.#segments.length - (this.#next - sequence)];
+    if (sequence === this.nextSequence) return this.open;
+    return this.#segments[this.#segments.length - (this.nextSequence - sequence)];
   }
 
   /** Discontinuity sequence number (RFC 8216bis 4.4.3.3) of a segment that is still here. */
   discontinuitiesUpTo(sequence: number): number {
-    let count = this.#discontinuities;
+    let count = this.discontinuitySequence;
     for (const [index, segment] of this.#segments.entries()) {
       if (!segment.isDiscontinuity) continue;
       if (index >= this.#firstListed && segment.sequence <= sequence) count += 1;
       else if (index < this.#firstListed && segment.sequence > sequence) count -= 1;
     }
-    return this.#open?.isDiscontinuity && this.#next <= sequence ? count + 1 : count;
+    return this.open?.isDiscontinuity && this.nextSequence <= sequence ? count + 1 : count;
   }
 
   initBlob(id: number): Blob | undefined {
-    if (this.#init?.id === id) return this.#init.blob;
+    if (this.init?.id === id) return this.init.blob;
     return this.#segments.find((segment) => segment.init.id === id)?.init.blob;
   }
 
   /** Lets go of everything. What is made afterwards has other names than anything before. */
   clear(): void {
-    if (this.#open !== undefined) this.#next += 1;
-    this.#open?.drop();
+    if (this.open !== undefined) this.nextSequence += 1;
+    this.open?.drop();
     for (const segment of this.#segments) segment.drop();
     this.#segments.length = 0;
     this.#firstListed = 0;
-    this.#open = this.#init = this.#hint = undefined;
+    this.open = this.init = this.hint = undefined;
     this.#isDiscontinuityDue = this.#isGapDue = false;
-    this.#rate = new Rate();
+    this.rate = new Rate();
     this.#memory?.resize(0);
-    this.#version += 1;
+    this.version += 1;
   }
 
   /** There is no room for viewers to see it: subscribers get it all the same, as the last part of its publish. */
@@ -263,18 +230,18 @@ export class LiveWindow {
 
   /** At least this many seconds are listed. */
   get #wanted(): number {
-    return Math.max(this.#config.window, 3 * this.#target);
+    return Math.max(this.#config.window, 3 * this.targetDuration);
   }
 
   #openSegment(wallStart: number): Segment | undefined {
-    const init = this.#init;
+    const init = this.init;
     if (init === undefined) return undefined;
     if (this.#isGapDue) this.#listGap(init, wallStart);
     const isDiscontinuity = this.#isDiscontinuityDue;
     const isFirst = this.isFresh;
     return new Segment({
       pool: this.#pool,
-      sequence: this.#next,
+      sequence: this.nextSequence,
       init,
       isDiscontinuity,
       isFirst,
@@ -285,10 +252,10 @@ export class LiveWindow {
   /** A gap of a target duration that ends at `wallEnd`, epoch milliseconds. */
   #listGap(init: Init, wallEnd: number): void {
     this.#isGapDue = false;
-    const duration = this.#target;
+    const duration = this.targetDuration;
     const gap = new Segment({
       pool: this.#pool,
-      sequence: this.#next,
+      sequence: this.nextSequence,
       init,
       isDiscontinuity: false,
       isFirst: true,
@@ -298,7 +265,7 @@ export class LiveWindow {
     gap.duration = duration;
     gap.close();
     this.#segments.push(gap);
-    this.#next += 1;
+    this.nextSequence += 1;
   }
 
   /** Makes the segment's buffer large enough for `size` more bytes. */
@@ -307,7 +274,7 @@ export class LiveWindow {
     const { capacity } = segment;
     if (need <= capacity) return true;
     // The first time for a whole segment as they have been; when that was too little, for half as much again.
-    const usual = (this.#rate.average / 8) * segmentTarget * 1.1;
+    const usual = (this.rate.average / 8) * segmentTarget * 1.1;
     const buffer = this.#pool.take(Math.max(need, capacity === 0 ? usual : capacity * 1.5));
     const most = this.#config.windowBytes - (buffer.length - capacity);
     // Copies for viewers do not count: it is not for them to end a publish.
@@ -333,7 +300,7 @@ export class LiveWindow {
   }
 
   #kept(): number {
-    let bytes = this.#open?.kept ?? 0;
+    let bytes = this.open?.kept ?? 0;
     for (const segment of this.#segments) bytes += segment.kept;
     return bytes;
   }
@@ -348,12 +315,12 @@ export class LiveWindow {
       duration -= first.duration;
       if (duration < wanted) break;
       first.leftAt = now;
-      if (first.isDiscontinuity) this.#discontinuities += 1;
+      if (first.isDiscontinuity) this.discontinuitySequence += 1;
       this.#firstListed += 1;
     }
     while (
       this.#firstListed > MOST_UNLISTED ||
-      (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.#target * 1000)
+      (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.targetDuration * 1000)
     )
       this.#shift();
   }

@@ -22,25 +22,24 @@ export class MemoryBudget {
 
   /** The share of one output; to be closed with it. `owner`: all shares of one are granted together what one owner is. Default: its own. */
   open(owner: unknown = Symbol('owner')): MemoryShare {
-    const owners = this.#owners;
-    owners.set(owner, (owners.get(owner) ?? 0) + 1);
-    return new MemoryShare({
-      take: (bytes, own, isExpendable) => this.#take(bytes, { own, owner, isExpendable }),
-      close: (own) => {
-        const left = (owners.get(owner) ?? 0) - 1;
-        if (left > 0) owners.set(owner, left);
-        else owners.delete(owner);
-        this.#held -= own;
-      },
-    });
+    this.#owners.set(owner, (this.#owners.get(owner) ?? 0) + 1);
+    return new MemoryShare(this, owner);
+  }
+
+  /** For `MemoryShare`, of which `own` bytes are held: gives everything back. */
+  close(owner: unknown, own: number): void {
+    const left = (this.#owners.get(owner) ?? 0) - 1;
+    if (left > 0) this.#owners.set(owner, left);
+    else this.#owners.delete(owner);
+    this.#held -= own;
   }
 
   /**
-   * The last quarter is kept for those who hold no more than the average may be, so that a few who hold much
+   * For `MemoryShare`. The last quarter is kept for those who hold no more than the average may be, so that a few who hold much
    * end themselves and not the others. What one may be is counted by owners first: many shares of one take nothing from others.
    * What is expendable has nothing of that quarter.
    */
-  #take(
+  take(
     bytes: number,
     { own, owner, isExpendable }: { own: number; owner: unknown; isExpendable: boolean },
   ): boolean {
@@ -57,14 +56,16 @@ export class MemoryBudget {
 
 /** What one output holds of the budget. */
 export class MemoryShare {
-  readonly #budget: Budget;
+  readonly #budget: MemoryBudget;
+  readonly #owner: unknown;
   #held = 0;
   #isOpen = true;
   /** Called when there is too little for what is not expendable: gives back what is, and says whether there was any. */
   onShort: (() => boolean) | undefined;
 
-  constructor(budget: Budget) {
+  constructor(budget: MemoryBudget, owner: unknown) {
     this.#budget = budget;
+    this.#owner = owner;
   }
 
   /** A part of the share, for one thing that grows and shrinks. `isExpendable`: the others go before it. */
@@ -86,19 +87,13 @@ export class MemoryShare {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#budget.close(this.#held);
+    this.#budget.close(this.#owner, this.#held);
   }
 
   #take(bytes: number, isExpendable: boolean): boolean {
-    if (this.#budget.take(bytes, this.#held, isExpendable)) return true;
-    if (isExpendable || this.onShort?.() !== true) return false;
-    return this.#budget.take(bytes, this.#held, false);
+    const take = () => this.#budget.take(bytes, { own: this.#held, owner: this.#owner, isExpendable });
+    return take() || (!isExpendable && this.onShort?.() === true && take());
   }
-}
-
-interface Budget {
-  take(bytes: number, own: number, isExpendable: boolean): boolean;
-  close(own: number): void;
 }
 
 export interface MemoryHold {

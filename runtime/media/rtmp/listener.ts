@@ -1,18 +1,13 @@
 import type { Socket, TCPSocketListener } from 'bun';
+import { Fault } from '../../../core/base/fault.ts';
+import type { Log } from '../../../core/base/log.ts';
 import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { freeBytes } from '../../base/free-bytes.ts';
 import type { PublishHandlers } from './publish.ts';
-import { leaving, type RtmpConfig, RtmpSession, rtmpDefaults, SWEEP_INTERVAL } from './session.ts';
+import { leaving, type RtmpConfig, RtmpSession, SWEEP_INTERVAL } from './session.ts';
 import { SocketWriter } from './socket-writer.ts';
 import { WindowCount, WindowCounts } from './window-count.ts';
-
-export interface RtmpLog {
-  debug(message: string, fields?: object): void;
-  info(message: string, fields?: object): void;
-  warn(message: string, fields?: object): void;
-  error(message: string, fields?: object): void;
-}
 
 export interface RtmpListenerOptions {
   readonly host: string;
@@ -20,12 +15,10 @@ export interface RtmpListenerOptions {
   readonly port: number;
   /** RTMPS on a port of its own; certificate and key as PEM text. */
   readonly tls?: { readonly port: number; readonly cert: string; readonly key: string };
-  /** The one application that can be published to; default `live`. */
-  readonly app?: string;
   readonly handlers: PublishHandlers;
   readonly clock: Clock;
-  readonly log: RtmpLog;
-  readonly config?: Partial<RtmpConfig>;
+  readonly log: Pick<Log, 'debug' | 'info' | 'error'>;
+  readonly config: RtmpConfig;
 }
 
 export interface RtmpListener {
@@ -41,13 +34,11 @@ export interface RtmpListener {
 }
 
 /**
- * Takes RTMP publishes on a port. Throws an `Error` that names the port, with the system's `code` and the
- * `port`, when it cannot be opened. A connection that misbehaves is closed and costs the others nothing. One timer looks at
- * all deadlines.
+ * Takes RTMP publishes on a port. Throws a `Fault` that names the setting when it cannot be opened. A connection that
+ * misbehaves is closed and costs the others nothing. One timer looks at all deadlines.
  */
 export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
-  const { handlers, clock, log, app = 'live' } = options;
-  const config = { ...rtmpDefaults, ...options.config };
+  const { handlers, clock, log, config } = options;
   const connections = new Set<Connection>();
   const perNetwork = new Map<string, number>();
   const running = new Map<string, RtmpSession>();
@@ -116,7 +107,6 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     const session: RtmpSession = new RtmpSession({
       clock,
       config,
-      app,
       connection: id,
       address,
       handlers: {
@@ -146,11 +136,10 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     return { session, writer, address };
   }
 
-  const plain = listen(options.host, options.port, undefined, socketHandlers);
+  const plain = listen(options.host, { port: options.port }, socketHandlers);
   let secure: TCPSocketListener<Connection> | undefined;
   try {
-    if (options.tls !== undefined)
-      secure = listen(options.host, options.tls.port, options.tls, socketHandlers);
+    if (options.tls !== undefined) secure = listen(options.host, options.tls, socketHandlers);
   } catch (error) {
     plain.stop(true);
     throw error;
@@ -191,17 +180,24 @@ interface Connection {
 
 function listen(
   hostname: string,
-  port: number,
-  tls: { readonly cert: string; readonly key: string } | undefined,
+  { port, ...tls }: { readonly port: number; readonly cert?: string; readonly key?: string },
   socket: Bun.SocketHandler<Connection>,
 ): TCPSocketListener<Connection> {
+  const isSecure = tls.cert !== undefined;
   try {
-    const secret = tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } };
-    return Bun.listen<Connection>({ hostname, port, socket, ...secret });
-  } catch (cause) {
-    const code = (cause as { code?: string }).code;
-    const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be opened (${code ?? 'unknown reason'})`;
-    throw Object.assign(new Error(`RTMP port ${port} on ${hostname} ${why}`, { cause }), { code, port });
+    return Bun.listen<Connection>({ hostname, port, socket, ...(isSecure && { tls }) });
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    const setting = isSecure ? 'rtmp.tlsPort' : 'rtmp.port';
+    const fault = (code: string, message: string) => new Fault(code, { status: 500, message });
+    if (code === 'EADDRINUSE')
+      throw fault('rtmp.port_in_use', `Port ${port} (${setting}) is in use by another program.`);
+    if (isSecure && code?.startsWith('ERR_')) throw fault('config.invalid', `tls.cert, tls.key: ${message}`);
+    const why = code ?? 'this is not an address of this machine';
+    throw fault(
+      'rtmp.cannot_listen',
+      `Port ${port} on ${hostname} (${setting}, rtmp.host) cannot be opened: ${why}`,
+    );
   }
 }
 

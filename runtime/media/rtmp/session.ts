@@ -23,14 +23,6 @@ export interface RtmpConfig {
   readonly messageBytes: number;
 }
 
-export const rtmpDefaults: RtmpConfig = {
-  connections: 10_000,
-  connectionsPerAddress: 500,
-  publishTimeout: 10_000,
-  idleTimeout: 10_000,
-  messageBytes: 10 * 1024 * 1024,
-};
-
 /** Why a connection ended that the peer closed. */
 export const leaving = 'the connection closed';
 
@@ -38,8 +30,6 @@ export interface RtmpSessionOptions {
   readonly handlers: PublishHandlers;
   readonly clock: Clock;
   readonly config: RtmpConfig;
-  /** The one application that can be published to. */
-  readonly app: string;
   /** Id of this connection, and the peer's address without port: for `authorise`. */
   readonly connection: string;
   readonly address: string;
@@ -177,7 +167,7 @@ export class RtmpSession {
   }
 
   #onPublish(key: string, streamId: number): void {
-    const { handlers, clock, app, connection, address } = this.#options;
+    const { handlers, clock, connection, address } = this.#options;
     if (this.#publish !== undefined) {
       const message = 'This connection publishes already.';
       this.#options.write(replies.failed(streamId, 'NetStream.Publish.Rejected', message));
@@ -203,7 +193,6 @@ export class RtmpSession {
 
   /** What needs no look at the store. The app is not repeated: where `live` was left out it is the stream key. */
   #refusalOf(key: string): PublishRefusal | undefined {
-    const { app } = this.#options;
     const form = `rtmp://<host>/${app}/<streamKey>; in OBS: server rtmp://<host>/${app}, and the stream key in its own field`;
     if (this.#connection.app !== app)
       return unauthorized(
@@ -308,6 +297,8 @@ export class RtmpSession {
   }
 }
 
+/** The one application that can be published to. */
+const app = 'live';
 /** How often deadlines are looked at, ms. */
 export const SWEEP_INTERVAL = 250;
 /** How long the check of a stream key may take, ms. */

@@ -8,6 +8,7 @@ import type { PublishGrant } from '../../../core/ports/media.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { inProcessMedia } from '../../../runtime/media/broadcast/in-process.ts';
 import { responseOf } from '../../hls/feed.ts';
+import { rtmpDefaults } from '../../rtmp/kit.ts';
 
 /** What the server tells about itself. */
 export interface Report {
@@ -59,7 +60,7 @@ const port = Number(process.argv[2]);
 const media = inProcessMedia({
   clock,
   log: { ...log, child: () => log } as never,
-  rtmp: { host: '0.0.0.0', port },
+  rtmp: { ...rtmpDefaults, host: '0.0.0.0', port },
   tls: undefined,
   hls: { part: 350, window: 12_000, waitingRequests: 1000, memory: 2 ** 30 },
 });

@@ -37,7 +37,7 @@ export class RenditionWindows {
 
   /** There is something of them to be gone on with. */
   get hasMedia(): boolean {
-    return this.#windows.some((window) => window.hasListed || window.isOpen);
+    return this.#windows.some((window) => window.hasListed || window.open !== undefined);
   }
 
   get isHolding(): boolean {
