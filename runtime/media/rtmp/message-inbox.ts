@@ -20,7 +20,7 @@ export const TYPE = 5;
 export const STREAM = 6;
 /** Bytes its message still lacks; above 0, it is in progress. */
 export const LEFT = 7;
-export const TARGET = 8;
+const TARGET = 8;
 
 /** The chunk streams of one connection. A chunk stream is known by where its cells begin. */
 export class ChunkStreams {
