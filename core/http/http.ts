@@ -83,7 +83,8 @@ export function httpCore(options: {
 
   const core: HttpCore = {
     routes: app.routes,
-    fetch: app.fetch,
+    // Elysia compiles its handler when it is first asked for one.
+    fetch: (request) => app.fetch(request),
     // Whatever stands in for `fetch` by then.
     handle: async (request) => core.fetch(request),
   };
