@@ -51,13 +51,13 @@ export function nodeOf(children: readonly FileNode[], form: BlockForm): { node: 
 function dagPb(links: readonly FileNode[], file: UnixfsFile): Uint8Array[] {
   const { data, fileSize, blockSizes } = file;
   const length = lengthOf(data);
-  const before = [...[field.type, typeFile], ...(length > 0 ? [field.data, ...number(length)] : [])];
+  const before = [...[field.type, typeFile], ...(length > 0 ? [field.data, ...varintOf(length)] : [])];
   const after = [
-    ...[field.fileSize, ...number(fileSize)],
-    ...blockSizes.flatMap((size) => [field.blockSize, ...number(size)]),
+    ...[field.fileSize, ...varintOf(fileSize)],
+    ...blockSizes.flatMap((size) => [field.blockSize, ...varintOf(size)]),
   ];
   const whole = before.length + length + after.length;
-  const head = [...links.flatMap(linkOf), field.nodeData, ...number(whole), ...before];
+  const head = [...links.flatMap(linkOf), field.nodeData, ...varintOf(whole), ...before];
   return [Uint8Array.from(head), ...data, Uint8Array.from(after)];
 }
 
@@ -72,14 +72,14 @@ function linkOf({ cid, treeSize }: FileNode): number[] {
   const { bytes } = cid;
   const link = [
     field.hash,
-    ...number(bytes.length),
+    ...varintOf(bytes.length),
     ...bytes,
     field.name,
     0,
     field.treeSize,
-    ...number(treeSize),
+    ...varintOf(treeSize),
   ];
-  return [field.link, ...number(link.length), ...link];
+  return [field.link, ...varintOf(link.length), ...link];
 }
 
 /** Tags of protobuf: the number of the field · 8, + 2 where a length follows. */
@@ -91,7 +91,7 @@ const field = {
 const typeFile = 0x02;
 
 /** Multicodec table, https://github.com/multiformats/multicodec. */
-const codec = { sha256: 0x12, raw: 0x55, dagPb: 0x70 };
+export const codec = { sha256: 0x12, raw: 0x55, dagPb: 0x70 };
 
 function cidOf(pieces: readonly Uint8Array[], { cidVersion }: BlockForm): CID {
   return CID.create(cidVersion, codec.dagPb, digestOf(pieces));
@@ -104,7 +104,7 @@ function digestOf(pieces: readonly Uint8Array[]) {
 }
 
 /** A varint. */
-function number(value: number): Uint8Array {
+export function varintOf(value: number): Uint8Array {
   return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)));
 }
 

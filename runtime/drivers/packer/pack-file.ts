@@ -1,9 +1,8 @@
 import { createWriter, headerLength } from '@ipld/car/buffer-writer';
-import { varint } from 'multiformats';
 import { CID } from 'multiformats/cid';
 import { create } from 'multiformats/hashes/digest';
 import type { CarPlaces, CidProfile } from '../../../core/ports/packer.ts';
-import { type Block, type BlockForm, leafOf, lengthOf } from './block.ts';
+import { type Block, type BlockForm, codec, leafOf, lengthOf, varintOf } from './block.ts';
 import { FileDag } from './file-dag.ts';
 
 /** Where a CAR is written. */
@@ -46,7 +45,7 @@ export async function packFile(
     last = { rootSection: { from: section, to: at }, root: { from, to: at } };
   };
   const dag = new FileDag(cut, { links: cut.links, write });
-  append(headerOf(CID.create(cut.cidVersion, dagPb, nothing)));
+  append(headerOf(CID.create(cut.cidVersion, codec.dagPb, nothing)));
   const header = at;
   let leaf: { from: number; to: number } | undefined;
   let leaves = 0;
@@ -98,10 +97,4 @@ function headerOf(root: CID): Uint8Array {
   return createWriter(new ArrayBuffer(headerLength({ roots })), { roots }).close();
 }
 
-function varintOf(value: number): Uint8Array {
-  return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)));
-}
-
-const sha256 = 0x12;
-const dagPb = 0x70;
-const nothing = create(sha256, new Uint8Array(32));
+const nothing = create(codec.sha256, new Uint8Array(32));

@@ -1,5 +1,6 @@
 import { Bits, withoutEmulation } from './bits.ts';
 import type { Malformed, VideoConfig } from './config.ts';
+import { avcSets } from './parameter-sets.ts';
 
 /** What a decoder configuration says about H.264 video; `codec` is `avc1.PPCCLL`, a side has at most 16384 pixels. */
 export interface AvcConfig extends Omit<VideoConfig, 'entry' | 'box'> {
@@ -18,20 +19,11 @@ export function parseAvc(record: Uint8Array): AvcConfig | Malformed {
   if (record[0] !== 1) return { malformed: `its version is ${record[0]}, not 1` };
   const lengthSize = (record[4] & 3) + 1;
   if (lengthSize === 3) return { malformed: 'its NAL length size is 3' };
-  const ranges: { start: number; end: number }[] = [];
-  let at = 6;
-  for (const count of [record[5] & 31, -1]) {
-    let left = count < 0 ? record[at++] : count;
-    if (left === undefined) return { malformed: 'it has no picture parameter set' };
-    for (; left > 0; left -= 1) {
-      const size = at + 2 <= record.length ? record[at] * 256 + record[at + 1] : -1;
-      if (size < 1 || at + 2 + size > record.length) return { malformed: 'a parameter set is cut short' };
-      if (count > 0) ranges.push({ start: at + 2, end: at + 2 + size });
-      at += 2 + size;
-    }
-  }
-  if (ranges.length === 0) return { malformed: 'it has no sequence parameter set' };
-  const sps = parseSps(record.subarray(ranges[0].start, ranges[0].end));
+  const sets = avcSets(record);
+  if ('malformed' in sets) return sets;
+  const first = sets.find(({ type }) => type === 7);
+  if (first === undefined) return { malformed: 'it has no sequence parameter set' };
+  const sps = parseSps(first.bytes);
   return 'malformed' in sps ? sps : { ...sps, lengthSize };
 }
 

@@ -1,5 +1,6 @@
 import { Bits, withoutEmulation } from './bits.ts';
 import type { Malformed, VideoConfig } from './config.ts';
+import { hevcSets } from './parameter-sets.ts';
 
 /** `codec` is that of ISO/IEC 14496-15 annex E.3: `hvc1.1.6.L93.B0`; a side has at most 16384 pixels. */
 export type HevcConfig = Pick<VideoConfig, 'codec' | 'width' | 'height' | 'frameRate'>;
@@ -13,22 +14,11 @@ export function parseHevc(record: Uint8Array): HevcConfig | Malformed {
   // Some encoders still write the 0 of the standard's drafts.
   if (record[0] > 1) return { malformed: `its version is ${record[0]}, not 1` };
   if ((record[21] & 3) === 2) return { malformed: 'its NAL length size is 3' };
-  let sps: Omit<HevcConfig, 'codec'> | Malformed | undefined;
-  let at = 23;
-  for (let arrays = record[22]; arrays > 0; arrays -= 1) {
-    if (at + 3 > record.length) return { malformed: 'a list of parameter sets is cut short' };
-    const type = record[at] & 63;
-    let count = record[at + 1] * 256 + record[at + 2];
-    at += 3;
-    for (; count > 0; count -= 1) {
-      const length = at + 2 <= record.length ? record[at] * 256 + record[at + 1] : -1;
-      const end = at + 2 + length;
-      if (length < 2 || end > record.length) return { malformed: 'a parameter set is cut short' };
-      if (type === SPS) sps ??= parseSps(record.subarray(at + 2, end));
-      at = end;
-    }
-  }
-  if (sps === undefined) return { malformed: 'it has no sequence parameter set' };
+  const sets = hevcSets(record);
+  if ('malformed' in sets) return sets;
+  const first = sets.find(({ type }) => type === SPS);
+  if (first === undefined) return { malformed: 'it has no sequence parameter set' };
+  const sps = parseSps(first.bytes);
   return 'malformed' in sps ? sps : { codec: codecOf(record), ...sps };
 }
 

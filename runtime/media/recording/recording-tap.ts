@@ -2,7 +2,7 @@ import type { PublishedInit, PublishedPart, Subscriber } from '../publish/subscr
 import type { RecordingFeed, WrittenRecording } from './feed.ts';
 
 export interface RecordingTapOptions {
-  /** The feed of this publish; undefined when it is not to be had. */
+  /** The feed of this publish; undefined: it is not recorded. */
   open(): RecordingFeed | undefined;
   /** The recorder threw. Called once until it takes something again. */
   onTrouble(error: unknown): void;
@@ -15,7 +15,7 @@ export interface RecordingTapOptions {
 export class RecordingTap implements Subscriber {
   readonly #options: RecordingTapOptions;
   #feed: RecordingFeed | undefined;
-  /** Told before the next part. */
+  /** To be handed over before the next part. */
   #due: PublishedInit | undefined;
   #init: PublishedInit | undefined;
   /** It threw: what follows begins anew where a decoder can begin. */
@@ -39,7 +39,7 @@ export class RecordingTap implements Subscriber {
     }
   }
 
-  /** What can be read of the take. */
+  /** What can be read of the recording file. */
   get written(): WrittenRecording | undefined {
     try {
       return this.#feed?.written;

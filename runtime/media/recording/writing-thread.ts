@@ -1,5 +1,6 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { Log } from '../../../core/base/log.ts';
+import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { type OwnThread, ownThread } from '../../base/own-thread.ts';
 import type { PublishedPart } from '../publish/subscriber.ts';
@@ -104,14 +105,12 @@ export class WritingThread {
   async close(): Promise<void> {
     if (this.#worker) {
       const { clock, log } = this.#options;
-      let cancel = () => {};
-      const late = new Promise<void>((resolve) => {
-        cancel = clock.at(clock.now() + closingMs, resolve);
-      });
+      const waiting = new AbortController();
+      const late = pause(clock.now() + closingMs, { clock, signal: waiting.signal });
       await Promise.race([this.call('close', null), late]).catch((error: unknown) => {
         log.warn('recordings could not be synced at the end', { error });
       });
-      cancel();
+      waiting.abort();
     }
     this.#isClosed = true;
     this.#end('the server is stopping');

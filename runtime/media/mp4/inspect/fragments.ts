@@ -1,7 +1,7 @@
 import { type FragmentRun, readFragment, type SampleDefaults } from '../fragment-reader.ts';
 import { type Box, Refusal } from './boxes.ts';
 import type { Movie, Track } from './movie.ts';
-import { maxSampleSeconds, maxSamples } from './samples.ts';
+import { type Measure, maxSampleSeconds, maxSamples } from './samples.ts';
 
 /** Most runs of samples in all fragments: usually one per track and fragment. */
 const maxRuns = 500_000;
@@ -24,9 +24,12 @@ export class Fragments {
   #samples = 0;
   #runs = 0;
 
-  /** @param ends ticks where the samples of the moov box end, of those tracks that have some there */
-  constructor(movie: Movie, ends: ReadonlyMap<Track, number>) {
-    for (const track of movie.tracks) this.#tracks.set(track.id, { track, runs: [], end: ends.get(track) });
+  /** @param measures of the samples in the moov box */
+  constructor(movie: Movie, measures: ReadonlyMap<Track, Measure>) {
+    for (const track of movie.tracks) {
+      const { samples = 0, end } = measures.get(track) ?? {};
+      this.#tracks.set(track.id, { track, runs: [], end: samples > 0 ? end : undefined });
+    }
     this.#defaults = movie.fragmentDefaults ?? new Map();
     this.#ids = movie.ids;
   }

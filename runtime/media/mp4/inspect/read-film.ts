@@ -46,7 +46,14 @@ export async function readFilm(
 ): Promise<Film> {
   const window = new FileWindow(file);
   const start = await readStart(window);
-  const index = new IndexReader(window);
+  let left = maxIndexBytes;
+  const load = async ({ type, from, to }: FileBox): Promise<Box> => {
+    left -= to - from;
+    if (left < 0)
+      throw new Refusal(`its index is too large: ${type} boxes of more than ${maxIndexBytes} bytes together`);
+    const view = await window.copy(from, to);
+    return { type, view, from: 0, to: view.byteLength };
+  };
   let movie: Movie | undefined;
   let place: Pick<Film, 'moov' | 'moovAt'> | undefined;
   let fragments: Fragments | undefined;
@@ -56,20 +63,20 @@ export async function readFilm(
     hasMedia ||= box.type === 'mdat';
     if (box.type === 'moov' && movie !== undefined) throw new Refusal('it has two moov boxes');
     if (box.type === 'moov') {
-      place = { moov: await index.read(box), moovAt: box.at };
+      place = { moov: await load(box), moovAt: box.at };
       movie = readNative({ ...place, start, hasMedia, isConverted });
       for (const track of movie.tracks) measures.set(track, measureTables(track, file.size));
       checkCount(measures);
       // Nothing behind a plain film matters: where its samples lie was checked.
       if (movie.fragmentDefaults === undefined) break;
-      fragments = new Fragments(movie, endsOf(measures));
+      fragments = new Fragments(movie, measures);
     }
     if (box.type === 'moof') {
       if (fragments === undefined)
         throw new Refusal(
           'it begins with a fragment (moof) before any moov box: this is a segment of a film',
         );
-      fragments.add(await index.read(box), { at: box.at });
+      fragments.add(await load(box), { at: box.at });
     }
   }
   if (movie === undefined || place === undefined)
@@ -82,7 +89,9 @@ export async function readFilm(
     return { track, measure: whole, cursors: () => cursorsOf(track, runs) };
   });
   checkCount(measures);
-  checkBytes(measures, file.size);
+  const bytes = total(measures, 'bytes');
+  if (bytes > file.size)
+    throw new Refusal(`its samples have ${bytes} bytes together, and the file has ${file.size}`);
   const { passedOver, claimed, fragmentDefaults } = movie;
   const isFragmented = fragmentDefaults !== undefined;
   const filled = tracks.filter(({ measure }) => measure.samples > 0);
@@ -137,24 +146,6 @@ async function readStart(window: FileWindow): Promise<Uint8Array | undefined> {
     : new ForeignRefusal(message, { container, ...declared(declaredDuration(container, view)) });
 }
 
-/** Reads boxes as a whole, so many bytes of them all together. */
-class IndexReader {
-  readonly #window: FileWindow;
-  #left = maxIndexBytes;
-
-  constructor(window: FileWindow) {
-    this.#window = window;
-  }
-
-  async read({ type, from, to }: FileBox): Promise<Box> {
-    this.#left -= to - from;
-    if (this.#left < 0)
-      throw new Refusal(`its index is too large: ${type} boxes of more than ${maxIndexBytes} bytes together`);
-    const view = await this.#window.copy(from, to);
-    return { type, view, from: 0, to: view.byteLength };
-  }
-}
-
 function measureTables(track: Track, fileSize: number): Measure {
   const { tables } = track;
   if (tables === undefined || tables.count === 0) return nothing;
@@ -171,22 +162,13 @@ function cursorsOf({ tables }: Track, runs: readonly FragmentRun[]): SampleCurso
   return [...(tables === undefined ? [] : [new TableCursor(tables)]), new FragmentCursor(runs)];
 }
 
-function endsOf(measures: ReadonlyMap<Track, Measure>): Map<Track, number> {
-  const filled = [...measures].filter(([, { samples }]) => samples > 0);
-  return new Map(filled.map(([track, { end }]) => [track, end]));
+function total(measures: ReadonlyMap<Track, Measure>, of: 'samples' | 'bytes'): number {
+  return [...measures.values()].reduce((sum, measure) => sum + measure[of], 0);
 }
 
 function checkCount(measures: ReadonlyMap<Track, Measure>): void {
-  let samples = 0;
-  for (const measure of measures.values()) samples += measure.samples;
+  const samples = total(measures, 'samples');
   if (samples > maxSamples) throw new Refusal(`it has ${samples} samples; expected ${maxSamples} at most`);
-}
-
-function checkBytes(measures: ReadonlyMap<Track, Measure>, fileSize: number): void {
-  let bytes = 0;
-  for (const measure of measures.values()) bytes += measure.bytes;
-  if (bytes > fileSize)
-    throw new Refusal(`its samples have ${bytes} bytes together, and the file has ${fileSize}`);
 }
 
 /** Whether the major brand of an `ftyp` box (ISO/IEC 14496-12 4.3) is QuickTime. */

@@ -1,3 +1,4 @@
+import { avcSets, hevcSets } from '../../codecs/parameter-sets.ts';
 import { FragmentCursor, rowSize } from '../../mp4/fragment-reader.ts';
 import type { OwnFragment } from '../../mp4/own-fragment.ts';
 import { boxInEntry } from '../../mp4/read-init.ts';
@@ -64,9 +65,12 @@ export function parameterSets(entry: Uint8Array): ParameterSets | undefined {
   if (found === undefined) return undefined;
   const record = found.payload;
   const isHevc = found.type === 'hvcC';
-  const units = isHevc ? hevcUnits(record) : avcUnits(record);
+  const sets = isHevc ? hevcSets(record) : avcSets(record);
+  if ('malformed' in sets) return undefined;
+  const units = sets.filter(({ type }) => !isHevc || (type >= 32 && type <= 34)).map(({ bytes }) => bytes);
   const lengthSize = (record[isHevc ? 21 : 4] & 3) + 1;
-  if (units === undefined || units.length === 0) return undefined;
+  // One that does not fit its length can be in no sample.
+  if (units.length === 0 || units.some((unit) => unit.length >= 2 ** (lengthSize * 8))) return undefined;
   const pieces = units.flatMap((unit) => {
     const length = Uint8Array.from(
       { length: lengthSize },
@@ -74,8 +78,6 @@ export function parameterSets(entry: Uint8Array): ParameterSets | undefined {
     );
     return [length, unit];
   });
-  // One that does not fit its length can be in no sample.
-  if (units.some((unit) => unit.length >= 2 ** (lengthSize * 8))) return undefined;
   return { bytes: Buffer.concat(pieces), lengthSize, isHevc };
 }
 
@@ -97,42 +99,4 @@ function placeOf(sample: Uint8Array, { lengthSize, isHevc }: ParameterSets): num
     if (type === (isHevc ? 35 : 9)) place = at;
   }
   return -1;
-}
-
-/** AVCDecoderConfigurationRecord, ISO/IEC 14496-15 5.3.3.1. */
-function avcUnits(record: Uint8Array): Uint8Array[] | undefined {
-  const sps = takeUnits(record, { at: 6, count: record[5] & 31 });
-  if (sps === undefined || sps.end >= record.length) return undefined;
-  const pps = takeUnits(record, { at: sps.end + 1, count: record[sps.end] });
-  return pps && [...sps.units, ...pps.units];
-}
-
-/** HEVCDecoderConfigurationRecord, ISO/IEC 14496-15 8.3.3.1: its VPS, SPS and PPS. */
-function hevcUnits(record: Uint8Array): Uint8Array[] | undefined {
-  const units: Uint8Array[] = [];
-  let at = 23;
-  for (let arrays = record[22]; arrays > 0; arrays -= 1) {
-    if (at + 3 > record.length) return undefined;
-    const type = record[at] & 63;
-    const taken = takeUnits(record, { at: at + 3, count: record[at + 1] * 256 + record[at + 2] });
-    if (taken === undefined) return undefined;
-    if (type >= 32 && type <= 34) units.push(...taken.units);
-    at = taken.end;
-  }
-  return units;
-}
-
-function takeUnits(
-  record: Uint8Array,
-  options: { at: number; count: number },
-): { units: Uint8Array[]; end: number } | undefined {
-  const units: Uint8Array[] = [];
-  let { at } = options;
-  for (let left = options.count; left > 0; left -= 1) {
-    const size = at + 2 <= record.length ? record[at] * 256 + record[at + 1] : 0;
-    if (size === 0 || at + 2 + size > record.length) return undefined;
-    units.push(record.subarray(at + 2, at + 2 + size));
-    at += 2 + size;
-  }
-  return { units, end: at };
 }

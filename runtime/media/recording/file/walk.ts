@@ -88,8 +88,8 @@ export function* walkFile(io: FileIo, options: { visitor: Visitor; until?: numbe
     if (type === MDAT) return enterExtent(size);
     if (extent.at === 0) return 'no extent';
     if (type === MOOF) return readFragment(size);
-    if (type === RUN) return readRun(size);
-    if (type === SEGMENT) return readSegment(size);
+    if (type === RUN) return readMarker(size, readRun);
+    if (type === SEGMENT) return readMarker(size, readSegment);
     if (type === MOOV) {
       moov = { at, size };
       return undefined;
@@ -107,11 +107,14 @@ export function* walkFile(io: FileIo, options: { visitor: Visitor; until?: numbe
     return undefined;
   }
 
-  function readRun(size: number): string | undefined {
+  function readMarker(size: number, read: typeof readRun): string | undefined {
     if (size > markerBytes) return 'a marker that is too long';
     const here = load(at, size);
-    if (here < 0) return 'half a marker';
-    const run = readRunMarker(window.bytes.subarray(here, here + size));
+    return here < 0 ? 'half a marker' : read(size, window.bytes.subarray(here, here + size));
+  }
+
+  function readRun(size: number, bytes: Uint8Array): string | undefined {
+    const run = readRunMarker(bytes);
     if (run === undefined || run.init > inits || next !== undefined) return 'a damaged marker';
     const init = run.init === inits ? loadInit(at + size, run) : undefined;
     if (typeof init === 'string') return init;
@@ -136,12 +139,9 @@ export function* walkFile(io: FileIo, options: { visitor: Visitor; until?: numbe
     return tracks === undefined ? 'a damaged init' : { at: from, bytes, tracks, described };
   }
 
-  function readSegment(size: number): string | undefined {
-    if (size > markerBytes) return 'a marker that is too long';
-    const here = load(at, size);
-    if (here < 0) return 'half a marker';
+  function readSegment(size: number, bytes: Uint8Array): string | undefined {
     if (marker !== undefined || (next === undefined && !isBegun)) return 'a marker about nothing';
-    marker = readSegmentMarker(window.bytes.subarray(here, here + size));
+    marker = readSegmentMarker(bytes);
     if (marker?.number !== segments) return 'a damaged marker';
     at += size;
     return undefined;

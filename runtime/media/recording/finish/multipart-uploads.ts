@@ -63,7 +63,7 @@ export class MultipartUploads {
         this.#running.delete(file);
         return;
       }
-      if ('missing' in answer) for (const number of answer.missing) running.sent.delete(number);
+      if ('missing' in answer) for (const number of answer.missing) running.sent?.delete(number);
       if (answer.outcome !== 'gone') continue;
       // It may have been completed by a process that died before it could say so.
       if ((await blobs.head(file.keys.video))?.size === size) return;
@@ -89,14 +89,14 @@ export class MultipartUploads {
   }
 
   #of(file: RecordingFile): Running {
-    const isChecked = file.meta.upload === undefined;
-    const running = this.#running.get(file) ?? { sent: new Set(), isChecked, stop: new AbortController() };
+    const sent = file.meta.upload === undefined ? new Set<number>() : undefined;
+    const running = this.#running.get(file) ?? { sent, stop: new AbortController() };
     this.#running.set(file, running);
     return running;
   }
 
-  #hasPart(file: RecordingFile, { sent, isChecked }: Running): boolean {
-    return !isChecked || Math.floor(file.durable / this.#options.settings.uploadPart) > sent.size;
+  #hasPart(file: RecordingFile, { sent }: Running): boolean {
+    return !sent || Math.floor(file.durable / this.#options.settings.uploadPart) > sent.size;
   }
 
   async #grow(file: RecordingFile, running: Running): Promise<void> {
@@ -129,8 +129,9 @@ export class MultipartUploads {
     file: RecordingFile,
     { running, to, signal }: { running: Running; to: number; signal: AbortSignal },
   ): Promise<'ok' | 'gone'> {
-    const upload = await this.#begin(file, running);
-    if (upload === 'gone') return 'gone';
+    const begun = await this.#begin(file, running);
+    if (begun === 'gone') return 'gone';
+    const { upload, sent } = begun;
     const count = Math.ceil(to / upload.partSize);
     const numbers = Array.from({ length: count }, (_, index) => index + 1);
     let isGone = false;
@@ -142,7 +143,7 @@ export class MultipartUploads {
         const from = (number - 1) * upload.partSize;
         const bytes = await read(file, { from, to: Math.min(from + upload.partSize, to) });
         const outcome = await this.#options.blobs.uploads.part(upload, { number, bytes, signal: either });
-        if (outcome === 'ok') running.sent.add(number);
+        if (outcome === 'ok') sent.add(number);
         else isGone = true;
       } catch (error) {
         // The others would fail too.
@@ -152,7 +153,7 @@ export class MultipartUploads {
         leave();
       }
     };
-    const missing = numbers.filter((number) => !running.sent.has(number));
+    const missing = numbers.filter((number) => !sent.has(number));
     await sideBySide(missing, send).catch((error: unknown) => {
       signal.throwIfAborted();
       throw failed.signal.reason ?? error;
@@ -161,10 +162,13 @@ export class MultipartUploads {
   }
 
   /** Begins the upload, or asks the store how far it is. */
-  async #begin(file: RecordingFile, running: Running): Promise<BlobUpload | 'gone'> {
+  async #begin(
+    file: RecordingFile,
+    running: Running,
+  ): Promise<{ upload: BlobUpload; sent: Set<number> } | 'gone'> {
     const { blobs, save, settings } = this.#options;
     const { upload } = file.meta;
-    if (upload && running.isChecked) return upload;
+    if (upload && running.sent) return { upload, sent: running.sent };
     if (!upload) {
       const begun = await blobs.uploads.begin(file.keys.video, { partSize: settings.uploadPart });
       try {
@@ -174,22 +178,21 @@ export class MultipartUploads {
         throw error;
       }
       file.meta = { ...file.meta, upload: begun };
-      running.isChecked = true;
-      return begun;
+      running.sent = new Set();
+      return { upload: begun, sent: running.sent };
     }
     const parts = await blobs.uploads.parts(upload);
     if (parts === 'gone') return 'gone';
-    for (const { number, size } of parts) if (size === upload.partSize) running.sent.add(number);
-    running.isChecked = true;
-    return upload;
+    const whole = parts.filter(({ size }) => size === upload.partSize);
+    running.sent = new Set(whole.map(({ number }) => number));
+    return { upload, sent: running.sent };
   }
 
   async #restart(file: RecordingFile, running: Running): Promise<void> {
     await this.#options.save(file, null);
     const { upload: _, ...meta } = file.meta;
     file.meta = meta;
-    running.sent.clear();
-    running.isChecked = true;
+    running.sent = new Set();
   }
 }
 
@@ -197,10 +200,8 @@ export class MultipartUploads {
 export const uploadAttempts = 3;
 
 interface Running {
-  /** Numbers of the parts that the store has. */
-  readonly sent: Set<number>;
-  /** The store was asked for the parts that a former process sent. */
-  isChecked: boolean;
+  /** Numbers of the parts that the store has; undefined: a former process sent some, and the store must be asked. */
+  sent: Set<number> | undefined;
   /** Ends `growing`. */
   readonly stop: AbortController;
   growing?: Promise<void> | undefined;

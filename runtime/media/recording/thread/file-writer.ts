@@ -6,12 +6,11 @@ import { type Steps, turn } from '../file/steps.ts';
 import { fileNames, joinMark, type RecordingMeta, type SealedFile } from '../meta.ts';
 import type { RecorderSettings } from '../settings.ts';
 import { type GapReason, reasonOf, troubleOf, troubles } from '../trouble.ts';
-import { FileHash } from './file-hash.ts';
 import type { DiskFile } from './file-io.ts';
 import type { FreeSpace } from './free-space.ts';
 import { type MetaChange, MetaFile } from './meta-file.ts';
 import type { FileNote } from './protocol.ts';
-import { completeFile, sealFile } from './sealing.ts';
+import { completeFile, FileHash, sealFile } from './sealing.ts';
 
 /** What the recording files of a node share. */
 export interface RecorderContext {

@@ -100,7 +100,9 @@ class RunningThread {
       return existsSync(path) ? parseMeta(readFileSync(path, 'utf8'), path) : undefined;
     } catch (error) {
       // It was whole at the start. What the main thread knows of it takes its place.
-      this.#context.log('a take.json was damaged and is written anew', { error: String(error) });
+      this.#context.log('the take.json of a recording was damaged and is written again', {
+        error: String(error),
+      });
       return undefined;
     }
   }
@@ -164,7 +166,7 @@ class RunningThread {
     for (const writer of [...this.#writers.values()]) {
       if (writer.needsSync) {
         await writer.sync().catch((error: unknown) => {
-          this.#context.log('a take.json cannot be written', { error: String(error) });
+          this.#context.log('the take.json of a recording cannot be written', { error: String(error) });
         });
         this.#touched.add(writer);
         this.#report();
