@@ -1,9 +1,9 @@
 import type { VideoSpec } from './recorder.ts';
 
 /**
- * Looks into files that somebody uploaded: is it an mp4 with H.264 video and AAC audio, and what is in it? Never on the
- * thread that reads sockets. The file may be anything: what an inspection costs is bounded by `inspection` in the table of
- * limits, not by what the file claims; a plain mp4 of any size is a few reads, a fragmented one a read for each fragment.
+ * Looks into uploaded files: is it an mp4 with H.264 video and AAC audio, and what is in it? Never on the thread that reads
+ * sockets. The file may be anything: constants bound what an inspection costs, not what the file claims. A plain mp4 of any size
+ * takes a few reads, a fragmented one a read for each fragment.
  *
  * Faults: `inspection.unavailable` (503: it was ended before it came to an answer, or there are too many at once; try again,
  * it says nothing of the file). What `read` throws, and the reason of an aborted signal, are thrown as they are.
@@ -11,7 +11,7 @@ import type { VideoSpec } from './recorder.ts';
 export interface Inspector {
   /**
    * @param options.keep given, what playback of an accepted file needs is made too, and stored by this, once at most. Until that is
-   *   done the inspection counts as running, so that no more of it waits in memory than of `inspection.running` films. What it
+   *   done the inspection counts as running, so that only a few films are in memory. What it
    *   throws is thrown; `signal` does not end it.
    * @param options.isConverted a film of another kind is converted: what that needs is made too (`ForeignFilm.front`)
    */
@@ -56,7 +56,7 @@ export interface ForeignFilm {
   readonly container: Container;
   /** Of an mp4: it says that it is a QuickTime film. */
   readonly isQuickTime?: true;
-  /** Seconds, as it says itself; absent where that is not told, or not at its beginning. */
+  /** Seconds, as it says itself; absent where it does not say so at its beginning. */
   readonly duration?: number;
   /** When it was asked for, of an mp4 whose index lies behind its samples: what makes it one that can be read from its beginning to its end. */
   readonly front?: FilmHead;

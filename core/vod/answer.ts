@@ -1,17 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
 import { multivariantPlaylist } from '../hls/playlist.ts';
-import { fileAnswer, fileFaults } from '../http/file-answer.ts';
+import { type FilePiece, fileAnswer, fileFaults } from '../http/file-answer.ts';
 import { preconditions } from '../http/preconditions.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import {
-  initName,
-  mediaName,
-  type NumberedFile,
-  parseFileName,
-  segmentName,
-  wholeName,
-} from './file-name.ts';
+import { mediaName, type NumberedFile, parseFileName, wholeName } from './file-name.ts';
 import { type FilmFile, filmMedia, piecesOf } from './film-media.ts';
 import { type Film, Films, type IndexedFilm } from './films.ts';
 import { version } from './media-playlist.ts';
@@ -20,7 +13,7 @@ import { type SegmentIndex, variantOf } from './segment-index.ts';
 /** Seconds for which caches may keep a playlist, and a film as one file: so long a deleted one may still be found there. */
 const playlistAge = 60;
 const fileAge = 3600;
-/** The same for segments and inits, which nobody finds without the playlist: a week. */
+/** The same for segments and inits, which can only be found by the playlist: a week. */
 const segmentAge = 7 * 24 * 3600;
 
 /** Playback of films that lie in the blob store, over HLS and as files. */
@@ -54,19 +47,17 @@ export function vod({
 }): Vod {
   const films = new Films({ blobs, bytes });
 
-  const stretchOf = async (film: IndexedFilm, stretch: Stretch, request: Request) => {
-    const pieces = await piecesOf(film, stretch, { blobs, signal: request.signal });
-    if (pieces === undefined) return undefined;
-    const answer = await fileAnswer(request, {
-      blobs,
-      file: {
-        pieces,
-        etag: tagOf(film, stretch.name),
-        ...mp4,
-        name: stretch.name,
-      },
-    });
-    return answer && kept(answer, segmentAge);
+  /** `age`: seconds for which caches may keep it. */
+  const fileOf = async (
+    film: Film,
+    asked: { request: Request; pieces: readonly FilePiece[]; name: string; tag: string; age: number },
+  ) => {
+    const { request, pieces, name, tag, age } = asked;
+    const file = { pieces, etag: tagOf(film, tag), type: 'video/mp4', ending: 'mp4', name };
+    const answer = await fileAnswer(request, { blobs, file });
+    const suffix = age === segmentAge ? ', immutable' : '';
+    if (answer && answer.status < 400) answer.headers.set('cache-control', `public, max-age=${age}${suffix}`);
+    return answer;
   };
 
   const playlistOf = async (
@@ -91,9 +82,7 @@ export function vod({
           { key: video.key, from: head.from, to: head.to },
         ]
       : [{ key: video.key, from: 0, to: video.size }];
-    const file = { pieces, etag: tagOf(film, 'whole'), ...mp4, name: wholeName };
-    const answer = await fileAnswer(request, { blobs, file });
-    return answer && kept(answer, fileAge);
+    return fileOf(film, { request, pieces, name: wholeName, tag: 'whole', age: fileAge });
   };
 
   return {
@@ -128,8 +117,9 @@ export function vod({
       if (!shown) return undefined;
       if (file.type === 'media') return playlistOf(shown, { variant: file.variant, request });
       const index = await films.index(shown, { signal });
-      const stretch = index && find(index, file);
-      return stretch && stretchOf(shown, stretch, request);
+      const found = index && find(index, file);
+      const pieces = found && (await piecesOf(shown, found, { blobs, signal }));
+      return pieces && fileOf(shown, { request, pieces, name, tag: name, age: segmentAge });
     },
   };
 }
@@ -137,27 +127,14 @@ export function vod({
 /** Headers that a page of another origin must be let to see, RFC 9110. */
 export const exposed = 'Accept-Ranges, Age, Content-Length, Content-Range, Date, ETag, Retry-After';
 
-const mp4 = { type: 'video/mp4', ending: 'mp4' };
-
-/** Bytes of the film's file, under a name of their own. */
-interface Stretch {
-  readonly type: NumberedFile['type'];
-  readonly name: string;
-  readonly at: number;
-  readonly size: number;
-}
-
-/** What a rendition borrows from its source has one name, that of the source. */
-function find(index: SegmentIndex, { type, number, variant }: NumberedFile): Stretch | undefined {
-  if (type === 'init') {
-    const init = index.inits[number];
-    if (!init || init.ofSource !== undefined) return undefined;
-    return { type, name: initName(number, variant), at: init.at, size: init.size };
-  }
-  if (number >= index.count) return undefined;
-  const { at, size, init } = index.segment(number);
-  if (index.inits[init]?.ofSource !== undefined) return undefined;
-  return { type, name: segmentName(number, variant), at, size };
+/** Where it lies. What a rendition borrows from its source has one name, that of the source. */
+function find(index: SegmentIndex, { type, number }: NumberedFile) {
+  if (type === 'segment' && number >= index.count) return undefined;
+  const segment = type === 'segment' ? index.segment(number) : undefined;
+  const init = index.inits[segment?.init ?? number];
+  if (init === undefined || init.ofSource !== undefined) return undefined;
+  const { at, size } = segment ?? init;
+  return { type, at, size };
 }
 
 /** The film, or a rendition of it as one of its own; undefined: it has no such rendition. */
@@ -194,15 +171,6 @@ async function playlistAnswer(
   headers.set('content-type', 'application/vnd.apple.mpegurl');
   if (isCompressed) headers.set('content-encoding', 'gzip');
   return new Response(body, { headers });
-}
-
-/** Set over what any file has: a segment is found by its playlist alone, the film by everyone who kept its address. */
-function kept(answer: Response, seconds: number): Response {
-  if (answer.status < 400) {
-    const suffix = seconds === segmentAge ? ', immutable' : '';
-    answer.headers.set('cache-control', `public, max-age=${seconds}${suffix}`);
-  }
-  return answer;
 }
 
 /** What the bytes depend on: those of the film, what they are, and how this program writes a playlist of them. */

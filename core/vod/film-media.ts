@@ -7,7 +7,7 @@ import type { IndexedFilm } from './films.ts';
 import { readSegmentBlock } from './segment-block.ts';
 import type { SegmentIndex } from './segment-index.ts';
 
-/** A file beside the playlists of every film, made of its media: others offer it to whoever serves films. */
+/** A file beside the playlists of every film, made of its media. Other plugins add them. */
 export interface FilmFile {
   /** Its name below the address of the film. */
   readonly name: string;
@@ -34,7 +34,7 @@ export interface FilmMedia {
 
 export interface FilmBytes {
   readonly size: number;
-  /** In memory: who asks bounds it. */
+  /** In memory: the caller bounds the range. */
   read(range: { readonly from: number; readonly to: number }, signal: AbortSignal): Promise<Uint8Array>;
 }
 

@@ -115,7 +115,7 @@ export class Films {
         }
       },
     });
-    // Nobody reads the answer to one who left.
+    // The client of `left` is gone and reads no answer.
     if (outcome === 'full' || outcome === 'left') throw busy;
     return outcome as T | undefined;
   }

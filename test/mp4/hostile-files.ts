@@ -169,7 +169,7 @@ export const refused: readonly (readonly [name: string, bytes: Uint8Array, reaso
   [
     '2^32 - 1 samples of one size',
     withTable('stsz', full('stsz', 0, 0, u32(1, most))),
-    /4294967295 samples, but its stts box tells the time of 30/,
+    /4294967295 samples, but its stts box has times for 30/,
   ],
   [
     '2^32 - 1 samples of one size and time',
@@ -209,9 +209,9 @@ export const refused: readonly (readonly [name: string, bytes: Uint8Array, reaso
   [
     'a time 2^32 - 1 times',
     withTable('stts', full('stts', 0, 0, u32(1, most, 1000))),
-    /30 samples, but its stts box tells the time of 4294967295/,
+    /30 samples, but its stts box has times for 4294967295/,
   ],
-  ['too few times', withTable('stts', full('stts', 0, 0, u32(1, 29, 1000))), /tells the time of 29/],
+  ['too few times', withTable('stts', full('stts', 0, 0, u32(1, 29, 1000))), /has times for 29/],
   [
     '2^32 - 1 shifts',
     withTable('ctts', full('ctts', 0, 0, u32(most, 30, 0))),

@@ -2,7 +2,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import type { CarPlaces, CidProfile } from '../../../core/ports/packer.ts';
 import { packFile } from './pack-file.ts';
 
-/** The thread that packs one file for IPFS. Whoever began it removes the file it wrote. */
+/** The thread that packs one file for IPFS. The main thread removes the file that it wrote. */
 export type ToWorker =
   /** `path`: where the CAR is written; nothing may be there. */
   | { readonly begin: { readonly path: string; readonly profile: CidProfile } }

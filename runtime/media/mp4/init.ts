@@ -18,7 +18,7 @@ export interface VideoEntry {
 /** One audio track. `record`: AudioSpecificConfig or OpusHead. */
 export interface AudioEntry {
   readonly id: number;
-  /** The sample rate unless told. */
+  /** Default: the sample rate. */
   readonly timescale?: number;
   readonly config: AudioConfig;
   readonly record: Uint8Array;

@@ -7,7 +7,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { FinishedRecording, RecorderTotals, RecordingFileState } from '../../../core/ports/recorder.ts';
 import type { MediaRecorder, RecordingFeed } from './feed.ts';
-import { finishRecording } from './finish/finish-recording.ts';
+import { type FinishOptions, finishRecording } from './finish/finish-recording.ts';
 import { joinRecordings, joinRenditions } from './finish/joining.ts';
 import { MultipartUploads } from './finish/multipart-uploads.ts';
 import { findFiles, removeFolder } from './found-files.ts';
@@ -34,9 +34,9 @@ export interface RecorderOptions {
 /** Records on this node's disk. One thread writes all files; it starts with the first. */
 export class DiskRecorder implements MediaRecorder {
   readonly #options: RecorderOptions;
-  readonly #settings: RecorderSettings;
   readonly #thread: WritingThread;
-  readonly #uploads: MultipartUploads;
+  /** What finishing and joining need. */
+  readonly #shared: FinishOptions;
   /** By their number. */
   readonly #files = new Map<number, RecordingFile>();
   /** What is being joined, by `takeId`. */
@@ -52,16 +52,17 @@ export class DiskRecorder implements MediaRecorder {
     const { worker = new URL('./thread/recorder-worker.ts', import.meta.url) } = options;
     const settings = { ...recorderDefaults, ...options.settings };
     this.#options = options;
-    this.#settings = settings;
     this.#thread = new WritingThread({
       ...{ worker, folder, clock, settings, log },
       metaOf: (number) => this.#files.get(number)?.meta,
       onNote: (note) => this.#note(note),
     });
-    this.#uploads = new MultipartUploads({
+    const uploads = new MultipartUploads({
       ...{ blobs, clock, settings, log },
       save: (file, upload) => this.#thread.call('save', { file: file.number, fields: { upload } }),
     });
+    const { signal } = this.#stopping;
+    this.#shared = { blobs, clock, settings, log, uploads, thread: this.#thread, signal };
   }
 
   async open(): Promise<void> {
@@ -113,7 +114,7 @@ export class DiskRecorder implements MediaRecorder {
     const { source: file, renditions } = this.#ofSession(sessionId);
     if (!file || file.isDropped) return undefined;
     if (!file.finishing) {
-      const finishing = this.#complete(file, renditions);
+      const finishing = finishRecording(file, { ...this.#shared, renditions });
       file.finishing = finishing.catch((error: unknown) => {
         // A repeat continues where it stopped.
         file.finishing = undefined;
@@ -152,7 +153,7 @@ export class DiskRecorder implements MediaRecorder {
 
   async close(): Promise<void> {
     this.#stopping.abort(unavailable('the server is stopping'));
-    this.#uploads.close();
+    this.#shared.uploads.close();
     await this.#thread.close();
   }
 
@@ -194,7 +195,7 @@ export class DiskRecorder implements MediaRecorder {
     const gaps = file?.meta.rendition ? this.#renditionGaps : this.#gaps;
     for (const reason of note.reasons) gaps[reason] += 1;
     file?.note(note);
-    if (file && this.#options.blobs.adopting === 'copy') this.#uploads.notice(file);
+    if (file && this.#options.blobs.adopting === 'copy') this.#shared.uploads.notice(file);
   }
 
   #feedOf(file: RecordingFile): PublishFeed {
@@ -207,39 +208,28 @@ export class DiskRecorder implements MediaRecorder {
     return new PublishFeed(file, { thread: this.#thread, clock: this.#options.clock, onEnd });
   }
 
-  #complete(
-    file: RecordingFile,
-    renditions: readonly RecordingFile[],
-  ): Promise<FinishedRecording | undefined> {
-    const { blobs, clock, log } = this.#options;
-    return finishRecording(file, {
-      ...{ blobs, clock, log, renditions, settings: this.#settings, signal: this.#stopping.signal },
-      ...{ thread: this.#thread, uploads: this.#uploads },
-    });
-  }
-
   async #join(
     parts: readonly FinishedRecording[],
     { folder, takeId }: { folder: string; takeId: string },
   ): Promise<FinishedRecording> {
-    const { blobs, clock, log } = this.#options;
     const about = { version: 1, sessionId: `${joinMark}${takeId}`, streamId: '', folder, gaps: 0 } as const;
     const file = this.#add({ ...about, takeId });
     const names = new Set(parts.flatMap(({ renditions = [] }) => renditions.map(({ name }) => name)));
     const renditions = [...names].map((name, order) =>
       this.#add({ ...about, takeId: `${takeId}-${order + 1}`, rendition: { name, order } }),
     );
-    const options = { blobs, clock, log, thread: this.#thread, signal: this.#stopping.signal };
+    const options = this.#shared;
     try {
       for (const one of [file, ...renditions]) await rm(one.folder, { recursive: true, force: true });
       await joinRecordings(parts, { ...options, into: file });
-      const made = await this.#complete(file, await joinRenditions(parts, { ...options, renditions }));
+      const joined = await joinRenditions(parts, { ...options, renditions });
+      const made = await finishRecording(file, { ...options, renditions: joined });
       if (!made || file.meta.gaps > 0) throw unavailable('a recording could not be joined as a whole');
       return { ...made, gaps: parts.reduce((sum, { gaps }) => sum + gaps, 0) };
     } finally {
       for (const one of [...renditions, file])
         await this.#remove(one).catch((error: unknown) => {
-          log.warn('the files of a joined recording could not be removed', { error });
+          options.log.warn('the files of a joined recording could not be removed', { error });
         });
     }
   }
@@ -247,7 +237,7 @@ export class DiskRecorder implements MediaRecorder {
   /** Nothing of it stays on this disk, and no unfinished upload. */
   async #remove(file: RecordingFile): Promise<void> {
     await file.working;
-    await this.#uploads.abandon(file);
+    await this.#shared.uploads.abandon(file);
     // A thread that ended has no file open.
     await this.#thread.forget(file.number).catch((error: unknown) => {
       if (this.#thread.isUp) throw error;

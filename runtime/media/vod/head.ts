@@ -8,7 +8,7 @@ import { type Box, Refusal } from '../mp4/inspect/boxes.ts';
  * get. Its `moov` is as large as before, only where samples lie is written anew (ISO/IEC 14496-12 8.7.5). That is done in the
  * bytes that the film was read from, which may be many: afterwards the film is of no use.
  *
- * Undefined: nothing is to be gained (the index is in front, or there are fragments), or it is not to be had that way: samples on
+ * Undefined: it is not needed (the index is in front, or there are fragments), or not possible: samples on
  * both sides of the index, or places beyond 4 GiB where a box has 32 bits for them.
  */
 export function takeHead(film: HeadlessFilm): FilmHead | undefined {

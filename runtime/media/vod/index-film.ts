@@ -127,8 +127,8 @@ class Writer {
   #init(entry: number): number {
     const known = this.#inits.get(entry);
     if (known !== undefined) return known;
-    const { bytes, ...told } = describeInit(this.#lead, { follower: this.#follower, entry });
-    this.#written.push({ ...this.#heads.add(bytes), ...told });
+    const { bytes, ...described } = describeInit(this.#lead, { follower: this.#follower, entry });
+    this.#written.push({ ...this.#heads.add(bytes), ...described });
     this.#inits.set(entry, this.#written.length - 1);
     return this.#written.length - 1;
   }

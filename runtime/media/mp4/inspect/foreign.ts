@@ -8,8 +8,8 @@ export function sniff(start: Uint8Array): string | undefined {
 }
 
 /**
- * Which container a film is in that is no mp4, for whoever has to be told and may not guess. Stricter than `sniff`: what begins
- * with it must be nothing else. Undefined: it is none that is read.
+ * The container that ffmpeg must read a film as. Stricter than `sniff`: no other format may begin like this. Undefined: none that
+ * is converted.
  */
 export function containerOf(start: Uint8Array): Container | undefined {
   const text = String.fromCharCode(...start.subarray(0, 1024));
@@ -58,7 +58,7 @@ const kinds: readonly (readonly [begin: string, at: number, name: string])[] = [
 
 /**
  * How long a film of another container says it is, seconds, by its first bytes: Matroska, FLV and AVI. Undefined: it says nothing, or
- * not here, or what makes no sense. Whoever takes it takes the word of the file.
+ * not here, or what makes no sense. Nothing checks it: it is the word of the file.
  */
 export function declaredDuration(container: Container, start: DataView): number | undefined {
   const seconds = readers[container]?.(start);

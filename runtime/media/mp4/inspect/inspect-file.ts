@@ -48,7 +48,7 @@ export async function inspectFile(
   }
 }
 
-/** What cannot be cut is a film all the same: whoever has the file can play it. */
+/** A film that cannot be cut is accepted all the same: it can be played as a file. */
 function segmentsOf(film: Film): { readonly hls?: FilmSegments; readonly uncut?: string } {
   try {
     return { hls: indexFilm(film) };

@@ -12,7 +12,7 @@ const maxSampleEntries = 100;
 export interface Movie {
   /** Ticks a second, of edit lists. */
   readonly timescale: number;
-  /** Seconds, as its header says; undefined: not told. */
+  /** Seconds, as its header says; undefined: unknown. */
   readonly claimed: number | undefined;
   /** Of all tracks. */
   readonly ids: ReadonlySet<number>;
@@ -110,7 +110,7 @@ export interface Track {
   readonly display: Uint8Array;
   /** Ticks a second of its samples; at least 1 when it is picture or sound. */
   readonly timescale: number;
-  /** Ticks, as its header says; undefined: not told. */
+  /** Ticks, as its header says; undefined: unknown. */
   readonly claimed: number | undefined;
   readonly edits: Edits | undefined;
   /** Of picture and sound; empty otherwise. */
@@ -192,7 +192,7 @@ function readEntries(stsd: Box, label: string): SampleEntry[] {
   return boxes.slice(0, count).map((box) => readSampleEntry(box, label));
 }
 
-/** Samples must lie in this file (8.7.2): a reference to another one would be followed by whoever plays it. */
+/** Samples must lie in this file (8.7.2): a player would follow a reference to another one. */
 function checkReferences(
   dinf: Box | undefined,
   options: { entries: readonly SampleEntry[]; label: string },
@@ -246,7 +246,7 @@ function readChapters(tref: Box | undefined): number[] {
 export function readTimes(box: Box): {
   /** Ticks a second; may be 0. */
   readonly timescale: number;
-  /** Ticks; undefined: not told. */
+  /** Ticks; undefined: unknown. */
   readonly claimed: number | undefined;
 } {
   const fields = new Fields(box);

@@ -20,7 +20,7 @@ export interface Film {
   /** At least one; each has samples. */
   readonly tracks: readonly FilmTrack[];
   readonly passedOver: readonly string[];
-  /** Seconds, as its header says; undefined: not told. */
+  /** Seconds, as its header says; undefined: unknown. */
   readonly claimed: number | undefined;
   /** Its `ftyp` box, where it is short. */
   readonly start: Uint8Array | undefined;
@@ -80,7 +80,7 @@ export async function readFilm(
     }
   }
   if (movie === undefined || place === undefined)
-    throw new Refusal('it has no moov box: it is cut off, or whoever wrote it did not come to an end');
+    throw new Refusal('it has no moov box: it is cut off, or its recorder stopped before the end');
   const tracks = movie.tracks.map((track) => {
     const runs = fragments?.runsOf(track) ?? [];
     const before = measures.get(track) ?? nothing;

@@ -31,9 +31,9 @@ export function readSampleTables(
   const { label, entries } = options;
   const sizes = readSizes(stbl, label);
   const times = table(stbl.need('stts'), 8);
-  const told = sum(times);
-  if (told !== sizes.count)
-    throw new Refusal(`${label} has ${sizes.count} samples, but its stts box tells the time of ${told}`);
+  const timed = sum(times);
+  if (timed !== sizes.count)
+    throw new Refusal(`${label} has ${sizes.count} samples, but its stts box has times for ${timed}`);
   const ctts = stbl.find('ctts');
   const shifts = ctts === undefined ? undefined : table(ctts, 8);
   if (shifts !== undefined && sum(shifts) > sizes.count)
@@ -163,7 +163,7 @@ export class TableCursor implements SampleCursor {
     if (shifts === undefined) return;
     while (this.#shiftLeft === 0 && this.#shiftRow < shifts.count) {
       this.#shiftLeft = shifts.view.getUint32(shifts.at + this.#shiftRow * 8);
-      // Signed in version 0 too: whoever wrote more than 2^31 there meant that.
+      // Signed in version 0 too: muxers that write more than 2^31 there mean that.
       this.shift = shifts.view.getInt32(shifts.at + this.#shiftRow * 8 + 4);
       this.#shiftRow += 1;
     }

@@ -6,7 +6,7 @@ import type { PublishedInit, PublishedPart } from '../../publish/subscriber.ts';
 import type { FileIo } from '../thread/file-io.ts';
 import { type FinishedFile, finishFile } from './finish-file.ts';
 import { type ParameterSets, parameterSets, withParameterSets } from './in-band.ts';
-import { extentHeader, FILE_TYPE, writeRunMarker, writeSegmentMarker } from './layout.ts';
+import { descriptionOf, extentHeader, FILE_TYPE, writeRunMarker, writeSegmentMarker } from './layout.ts';
 import { beginsWithKey, durationOf, type Scan, scanFile } from './scan.ts';
 import type { Steps } from './steps.ts';
 import { indexBytes } from './walk.ts';
@@ -172,8 +172,7 @@ export class GrowingFile {
     const { inits, segments } = this.#scan;
     const { run, duration, wallStart } = options;
     const { fed, tracks } = run;
-    const { codecs, width, height, frameRate } = fed;
-    const described = { codecs, width, height, frameRate };
+    const described = descriptionOf(fed);
     const isFirst = run.number < 0;
     const known = isFirst ? inits.numberOf({ bytes: fed.bytes, described }) : run.number;
     const init = known ?? inits.list.length;

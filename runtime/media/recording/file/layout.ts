@@ -1,3 +1,4 @@
+import type { IndexedInit } from '../../../../core/vod/segment-index.ts';
 import { box, full, text, u32 } from '../../mp4/box.ts';
 import type { PublishedInit } from '../../publish/subscriber.ts';
 
@@ -32,10 +33,16 @@ export interface SegmentMarker {
   readonly wallStart: number;
 }
 
+export function descriptionOf(
+  init: Pick<IndexedInit, 'codecs' | 'width' | 'height' | 'frameRate'>,
+): RunMarker['described'] {
+  const { codecs, width, height, frameRate } = init;
+  return { codecs, width, height, frameRate };
+}
+
 /** `mrun`: version 1, number of the init, then JSON. RangeError when it is too large. */
 export function writeRunMarker({ init, described }: RunMarker): Uint8Array {
-  const { codecs, width, height, frameRate } = described;
-  const marker = full('mrun', 1, 0, u32(init), text(JSON.stringify({ codecs, width, height, frameRate })));
+  const marker = full('mrun', 1, 0, u32(init), text(JSON.stringify(descriptionOf(described))));
   if (marker.length > markerBytes) throw new RangeError(`a run marker has ${marker.length} bytes`);
   return marker;
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../../../core/ports/clock.ts';
 import type { FinishedRecording } from '../../../../core/ports/recorder.ts';
 import { type IndexedSegment, readSegmentIndex } from '../../../../core/vod/segment-index.ts';
 import type { PublishedPart } from '../../publish/subscriber.ts';
+import { descriptionOf } from '../file/layout.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import { troubles } from '../trouble.ts';
 import { batchMs, recordingFault, unavailable, type WritingThread } from '../writing-thread.ts';
@@ -67,9 +68,7 @@ async function feedRecording(
       if (segment.init !== init || segment.isDiscontinuity) {
         init = segment.init;
         const bytes = await readBlob(blobs, { key, from: about.at, size: about.size, signal });
-        const { codecs, width, height, frameRate } = about;
-        const described = { codecs, width, height, frameRate };
-        thread.send({ op: 'begin', file: into.number, init: { ...described, bytes } });
+        thread.send({ op: 'begin', file: into.number, init: { ...descriptionOf(about), bytes } });
       }
       reader ??= await BlobReader.open(blobs, { key, from: segment.at, signal });
       await feedSegment(segment, { ...options, reader, epoch });
