@@ -1,29 +1,32 @@
+import { Fault } from '../base/fault.ts';
 import type { FaultTable } from './plugin.ts';
 
 /** Faults of the core and the runtime; each plugin has a table of its own. */
 export const coreFaults: FaultTable = {
-  ...of(400, {
+  ...faultsOf(400, {
     'request.malformed': 'The Host header and the path do not make a URL.',
     'body.malformed': 'The body is not complete JSON in UTF-8, or is nested deeper than 32 levels.',
     'blobs.wrong_length': 'The data has another length than announced. Nothing was written.',
     'intake.broken': 'The file ended before it was complete. Send it again.',
   }),
-  ...of(401, { 'node.secret_missing': 'Paths below `/internal/` are for nodes of the deployment.' }),
-  ...of(403, { 'node.secret_wrong': 'The node secret (node.secret) differs from the one of this node.' }),
-  ...of(404, {
+  ...faultsOf(401, { 'node.secret_missing': 'Paths below `/internal/` are for nodes of the deployment.' }),
+  ...faultsOf(403, {
+    'node.secret_wrong': 'The node secret (node.secret) differs from the one of this node.',
+  }),
+  ...faultsOf(404, {
     'route.not_found': 'There is no route at this path.',
     'file.gone': 'The file was deleted while it was read.',
     'node.no_api': 'This node does not have the role `api`. Ask another node.',
     'actor.not_found': 'The object was deleted in the meantime.',
     'still.none': 'There is no picture, or it cannot be decoded or is too large; the message says which.',
   }),
-  ...of(405, { 'route.method_not_allowed': 'The path does not support this method; see `Allow`.' }),
-  ...of(408, {
+  ...faultsOf(405, { 'route.method_not_allowed': 'The path does not support this method; see `Allow`.' }),
+  ...faultsOf(408, {
     'intake.silent': 'No data of the file arrived for too long. Send it again.',
     'intake.slow':
       'The file arrived more slowly than `plugins.assets.leastRate`. A tus upload can be resumed.',
   }),
-  ...of(409, {
+  ...faultsOf(409, {
     'idempotency.running': 'The first request with this Idempotency-Key is still running after 10 s.',
     'idempotency.shown_once':
       'The first request with this Idempotency-Key created the named API key; its secret is not stored.',
@@ -31,8 +34,10 @@ export const coreFaults: FaultTable = {
     'actor.not_possible': 'Not possible in the present state. Nothing was changed.',
     'packing.changed': 'The file was replaced or deleted before it was packed for IPFS.',
   }),
-  ...of(412, { 'file.changed': '`If-Match` or `If-Unmodified-Since` names another version of the file.' }),
-  ...of(413, {
+  ...faultsOf(412, {
+    'file.changed': '`If-Match` or `If-Unmodified-Since` names another version of the file.',
+  }),
+  ...faultsOf(413, {
     'body.too_large': 'The body is larger than 256 KiB.',
     'jobs.input_too_large': 'The input of a job is larger than 256 KiB as JSON.',
     'intake.too_large': 'The file is too large; the message names the limit.',
@@ -40,10 +45,10 @@ export const coreFaults: FaultTable = {
     'blobs.too_large': 'Larger than the blob store accepts. Nothing was written.',
     'bus.too_large': 'A command is larger than 2 MiB as JSON. It was not sent.',
   }),
-  ...of(416, {
+  ...faultsOf(416, {
     'file.beyond': '`Range` begins after the end of the file; see `Content-Range` for its size.',
   }),
-  ...of(422, {
+  ...faultsOf(422, {
     'body.invalid': 'A field is missing, unknown or wrong; each is named.',
     'query.invalid': 'A query parameter is wrong; it is named.',
     'idempotency.key_invalid': 'Idempotency-Key is not 1 to 255 visible ASCII characters.',
@@ -51,9 +56,9 @@ export const coreFaults: FaultTable = {
     'conversion.refused':
       'ffmpeg cannot convert the film, or it exceeds a limit; the message says why. In tasks and answers to uploads.',
   }),
-  ...of(429, { 'idempotency.too_many': 'The account used too many Idempotency-Keys within 24 h.' }),
-  ...of(500, { internal: 'An internal error; the log has the details.' }),
-  ...of(503, {
+  ...faultsOf(429, { 'idempotency.too_many': 'The account used too many Idempotency-Keys within 24 h.' }),
+  ...faultsOf(500, { internal: 'An internal error; the log has the details.' }),
+  ...faultsOf(503, {
     'server.busy': 'Too many concurrent requests. Try again.',
     'server.stopping': 'The server is stopping. Try again.',
     'node.unreachable': 'The node that has the answer cannot be reached. Try again.',
@@ -85,7 +90,7 @@ export const coreFaults: FaultTable = {
     'bus.full': 'Too many commands wait for Kafka. This one was not sent. Try again.',
     'bus.closed': 'The server is stopping. The command was not sent. Try again.',
   }),
-  ...of(507, {
+  ...faultsOf(507, {
     'intake.full': 'The disk of this node is nearly full. Free some space, for example by deleting assets.',
     'packing.full': 'This node has no disk space to pack the file for IPFS.',
     'store.full': 'The disk or the memory of the store is full. Nothing was written.',
@@ -96,23 +101,23 @@ export const coreFaults: FaultTable = {
 
 /** How an attempt at a job ends, besides what its effect throws: for machines, signals and the log. */
 export const jobFaults: FaultTable = {
-  ...of(500, {
+  ...faultsOf(500, {
     'job.failed': 'The effect threw something that is not a Fault.',
     'job.worker_died': 'The process of the last attempt ended or lost its lease.',
     'job.output_too_large': 'The output of the effect is larger than 256 KiB as JSON.',
     'job.output_invalid': 'The output of the effect is not JSON.',
   }),
-  ...of(503, {
+  ...faultsOf(503, {
     'job.cancelled': 'The result is not needed any more.',
     'job.lost': 'The lease has ended; another process may have the job.',
     'job.stopping': 'The server is stopping; the job goes back to the queue.',
   }),
-  ...of(504, { 'job.timeout': 'An attempt took longer than its effect allows.' }),
+  ...faultsOf(504, { 'job.timeout': 'An attempt took longer than its effect allows.' }),
 };
 
 /** Problems that keep the program from starting; nobody gets them over HTTP. Those of the config end it with exit code 78. */
 export const startFaults: FaultTable = {
-  ...of(500, {
+  ...faultsOf(500, {
     'config.invalid': 'The config is wrong; every problem is listed.',
     'boot.invalid': 'The enabled plugins do not fit together.',
     'http.port_in_use': 'Another program uses http.port.',
@@ -143,7 +148,7 @@ export const startFaults: FaultTable = {
       'The stored offset of a partition is not on the command log. The node does not take the partition, and tries again.',
     'accounts.no_key': 'The file with the bootstrap key is empty.',
   }),
-  ...of(503, {
+  ...faultsOf(503, {
     'boot.slow': 'A part took longer than 10 s to start or stop.',
     'node.taken': 'Another process runs as this node on the same data.',
     'store.locked': 'Another process uses this dataDir.',
@@ -152,7 +157,17 @@ export const startFaults: FaultTable = {
   }),
 };
 
-function of(status: number, meanings: Readonly<Record<string, string>>): FaultTable {
-  const entries = Object.entries(meanings).map(([code, meaning]) => [code, { status, meaning }]);
+/** Rows of a table that are answered with one status. */
+export function faultsOf<C extends string>(
+  status: number,
+  meanings: Readonly<Record<C, string>>,
+): Readonly<Record<C, FaultTable[string]>> {
+  const entries = Object.entries<string>(meanings).map(([code, meaning]) => [code, { status, meaning }]);
   return Object.fromEntries(entries);
+}
+
+/** Makes the Faults of a table, which says their status. */
+export function faultMaker<C extends string>(table: Readonly<Record<C, FaultTable[string]>>) {
+  return (code: C, message: string, options: { retryAfter?: number; retry?: boolean } = {}) =>
+    new Fault(code, { status: table[code].status, message, ...options });
 }

@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { durationSchema, sizeSchema } from '../../core/base/config-fields.ts';
+import { object } from '../../core/base/schema.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
 /** How much is kept of assets that come from one source. Each account has these bounds for itself. */
 const kept = (what: string) =>
-  Type.Object(
+  object(
     {
       age: Type.Optional(
         durationSchema(
@@ -18,7 +19,7 @@ const kept = (what: string) =>
         ),
       ),
     },
-    { default: {}, additionalProperties: false },
+    { default: {} },
   );
 
 export const config = Type.Object({
@@ -64,14 +65,14 @@ export const config = Type.Object({
         'Whether films of other containers and codecs are accepted too (WebM, Matroska, MPEG-TS and PS, FLV, AVI, QuickTime and mp4 with other codecs) and converted by ffmpeg to mp4 with H.264 and AAC; the uploaded file is kept too. Default: true if ffmpeg is found. With `false`, or without ffmpeg, such films get 422; with `true` and without ffmpeg 503.',
     }),
   ),
-  retention: Type.Object(
+  retention: object(
     {
       recording: kept('recordings'),
       upload: kept('uploads'),
       import: kept('imports'),
       transcode: kept('transcodes'),
     },
-    { default: {}, additionalProperties: false },
+    { default: {} },
   ),
   playbackMemory: Type.Integer({
     default: 64,

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
+import { object } from '../../core/base/schema.ts';
 import { type BodyReader, bodyReader } from '../../core/http/body.ts';
 import type { Outbound, OutboundMethod } from '../../core/ports/outbound.ts';
 import type { PinningCredentials } from '../tasks/contract.ts';
@@ -22,17 +23,16 @@ const anyName = Type.String({ pattern: '^[\\s\\S]*$' });
 export const exportBody = bodyReader(
   {
     ipfs: Type.Optional(
-      Type.Object(
+      object(
         {
           pinning: Type.Optional(
-            Type.Object(
+            object(
               {
                 jwt: credential('Token of the account.'),
                 apiKey: credential('With apiSecret.'),
                 apiSecret: credential('With apiKey.'),
               },
               {
-                additionalProperties: false,
                 expected: 'an object with either jwt, or apiKey and apiSecret',
                 description:
                   'Your account at the pinning service: either `jwt`, or `apiKey` and `apiSecret`. Default: what the deployment has set. Never shown again.',
@@ -44,15 +44,11 @@ export const exportBody = bodyReader(
           ),
           nftMetadata: metadata('The older name of `erc1155Metadata`; one of both.'),
         },
-        {
-          additionalProperties: false,
-          expected: 'an object, which may be empty',
-          description: 'To IPFS. May be empty.',
-        },
+        { expected: 'an object, which may be empty', description: 'To IPFS. May be empty.' },
       ),
     ),
     custom: Type.Optional(
-      Type.Object(
+      object(
         {
           url: Type.String({
             minLength: 1,
@@ -79,11 +75,7 @@ export const exportBody = bodyReader(
             }),
           ),
         },
-        {
-          additionalProperties: false,
-          expected: 'an object with url, method and headers',
-          description: 'To a URL of your own.',
-        },
+        { expected: 'an object with url, method and headers', description: 'To a URL of your own.' },
       ),
     ),
   },

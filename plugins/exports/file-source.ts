@@ -1,5 +1,5 @@
-import { Fault } from '../../core/base/fault.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
+import { ipfsFault } from './ipfs/faults.ts';
 
 /** A file that is read as it is sent, as often as it takes. */
 export interface FileSource {
@@ -45,7 +45,5 @@ export function bytesSource(bytes: Uint8Array, name: string): FileSource {
   };
 }
 
-function changed(): Fault {
-  const message = 'The file was replaced or deleted while it was about to be sent.';
-  return new Fault('ipfs.changed', { status: 409, message });
-}
+const changed = () =>
+  ipfsFault('ipfs.changed', 'The file was replaced or deleted while it was about to be sent.');

@@ -1,5 +1,5 @@
-import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
+import { object } from '../../core/base/schema.ts';
 import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
@@ -48,4 +48,4 @@ export function routes(kit: ExportsKit): AnyElysia {
   );
 }
 
-const answerSchema = Type.Object({ task: taskSchema }, { additionalProperties: false });
+const answerSchema = object({ task: taskSchema });

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { oneOf } from '../../core/base/schema.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import type { Derivation, Derived } from '../../core/plugin/resource.ts';
 import { stream, watchPages } from '../streams/contract.ts';
@@ -18,7 +19,7 @@ const example = 'https://video.example.com/recordings/6f1c1d52-5ad5-4c6e-9ad0-0b
 export const recordingFields: Derivation<RecordingsKit> = {
   resource: stream,
   schemas: {
-    recordingStatus: Type.Union([Type.Literal('waiting'), Type.Literal('ready')], {
+    recordingStatus: oneOf(['waiting', 'ready'], {
       description: 'Only while `record` is true: of a stream that of its newest recorded session.',
       examples: ['ready'],
     }),

@@ -13,7 +13,7 @@ const taskWait = 3_600_000;
  * also where its account has as many tasks as it may have, and when its task was cancelled. It runs until it ends, also between
  * tries: they go on for a day, and nobody wants to hear of each.
  */
-export function finishTask(recording: Recording, kit: RecordingsKit): FinishTask {
+export function finishTask(recording: Recording, kit: RecordingsKit) {
   const { sessionId, account, name, assetId: outputAssetId, createdByTokenName, giveUp } = recording;
   const id = taskIdOf(sessionId);
   const all = kit.use(tasks);
@@ -28,27 +28,21 @@ export function finishTask(recording: Recording, kit: RecordingsKit): FinishTask
     });
   };
   return {
+    /** Repeating it is harmless, as with all of these. */
     async begin() {
       await spawn();
       await all.begin(id, workId);
     },
-    async fail(message) {
+    async fail(message: string) {
       // It may be that nobody could begin it so far.
       await all.begin(id, workId);
       await all.fail(id, { workId, message });
     },
-    complete(file) {
+    complete(file: AssetFile) {
       const output = { assetSpec: { name, ...specOf(file) }, videoFilePath: file.video.key };
       return all.complete(id, output);
     },
   };
-}
-
-export interface FinishTask {
-  /** Repeating it is harmless, as with all of these. */
-  begin(): Promise<void>;
-  fail(message: string): Promise<void>;
-  complete(file: AssetFile): Promise<void>;
 }
 
 /** Nobody but the recording itself tries again. */

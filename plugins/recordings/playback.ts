@@ -1,21 +1,19 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/base/fault.ts';
+import { isUuid } from '../../core/base/ids.ts';
 import { idSchema } from '../../core/http/operation.ts';
 import { preflight, saysPreflight } from '../../core/http/public-access.ts';
-import type { FaultTable } from '../../core/plugin/plugin.ts';
+import { faultMaker, faultsOf } from '../../core/plugin/fault-table.ts';
 import { filmRoute } from '../../core/vod/route.ts';
-import { type AssetFile, type AssetReference, assets, films } from '../assets/contract.ts';
+import { type AssetFile, assets, films } from '../assets/contract.ts';
 import { notReady as notWatchable, type Playable } from '../playback/contract.ts';
 import type { RecordingsKit } from './config.ts';
 import { assetIdOf, isUnfinished, linksOf, recordingOf } from './recording.ts';
 
-export const playbackFaults: FaultTable = {
-  'recording.not_found': {
-    status: 404,
-    meaning: 'There is no recording of this session, or it has no file of this name.',
-  },
-  'recording.not_ready': { status: 404, meaning: 'The recording is not finished yet.' },
-};
+export const playbackFaults = faultsOf(404, {
+  'recording.not_found': 'There is no recording of this session, or it has no file of this name.',
+  'recording.not_ready': 'The recording is not finished yet.',
+});
+const fault = faultMaker(playbackFaults);
 
 /** `/recordings/{sessionId}/…`: finished recordings, for everyone. */
 export function playbackRoutes(kit: RecordingsKit): AnyElysia {
@@ -60,32 +58,17 @@ export function recordedPlayable(kit: RecordingsKit): Playable {
 
 /** Undefined where there is none; Fault `recording.not_ready` while there is none yet. */
 async function readyFile(sessionId: string, kit: RecordingsKit): Promise<AssetFile | undefined> {
-  const asset = await assetOf(sessionId, kit);
-  if (asset) {
-    if (asset.status === 'waiting') throw notReady;
-    return asset.status === 'ready' ? asset.file : undefined;
-  }
+  if (!isUuid(sessionId)) return undefined;
+  const asset = await kit.use(assets).find(assetIdOf(sessionId));
+  if (asset?.status === 'waiting') throw notReady;
+  if (asset) return asset.file;
   // The asset is made when the session is over.
-  const recording = isId.test(sessionId) ? await recordingOf(sessionId, kit.resources) : undefined;
+  const recording = await recordingOf(sessionId, kit.resources);
   if (recording && isUnfinished(recording)) throw notReady;
   return undefined;
 }
 
-async function assetOf(
-  sessionId: string,
-  kit: Pick<RecordingsKit, 'use'>,
-): Promise<AssetReference | undefined> {
-  return isId.test(sessionId) ? kit.use(assets).find(assetIdOf(sessionId)) : undefined;
-}
-
-const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-const notFound = new Fault('recording.not_found', {
-  status: 404,
-  message: 'There is no such recording, or it has no file of this name.',
-});
-const notReady = new Fault('recording.not_ready', {
-  status: 404,
-  message: 'The recording of this session is not finished yet.',
+const notFound = fault('recording.not_found', 'There is no such recording, or it has no file of this name.');
+const notReady = fault('recording.not_ready', 'The recording of this session is not finished yet.', {
   retryAfter: 5,
 });

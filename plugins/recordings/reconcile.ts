@@ -1,6 +1,7 @@
 import { unlessRefused } from '../../core/base/fault.ts';
 import { regularly } from '../../core/base/timing.ts';
 import type { Stop } from '../../core/plugin/plugin.ts';
+import { rowPages } from '../../core/plugin/row-pages.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { assets } from '../assets/contract.ts';
 import { streams } from '../streams/contract.ts';
@@ -54,16 +55,12 @@ async function* rowsOf(
   status: RecordingDocument['status'],
   { kit, signal }: { kit: RecordingsKit; signal: AbortSignal },
 ): AsyncGenerator<StoredResource> {
-  for (let after: StoredResource | undefined; ; ) {
-    const query = { where: { status }, limit: page, ...(after && { after }) };
-    const rows = await kit.resources.list(recordingKind, query);
+  const { resources } = kit;
+  for await (const rows of rowPages(recordingKind, { where: { status }, page, resources }))
     for (const row of rows) {
       signal.throwIfAborted();
       yield row;
     }
-    after = rows.at(-1);
-    if (rows.length < page) return;
-  }
 }
 
 async function endIfOver(row: StoredResource, kit: RecordingsKit): Promise<void> {

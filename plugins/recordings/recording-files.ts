@@ -1,5 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
+import { isUuid } from '../../core/base/ids.ts';
+import { pause } from '../../core/base/timing.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { FinishedRecording } from '../../core/ports/recorder.ts';
 import type { RecordingsKit } from './config.ts';
@@ -84,13 +86,16 @@ export function recordingFileRoutes(kit: FilesKit): AnyElysia {
   return new Elysia()
     .post('/internal/recordings/:sessionId/finish', async ({ params, request }) => {
       const sessionId = checked(params.sessionId);
-      const pause = pausing(nodeWait, { kit, signal: request.signal });
+      const { clock } = kit;
+      const answered = new AbortController();
+      const signal = AbortSignal.any([request.signal, answered.signal]);
+      const waited = pause(clock.now() + nodeWait, { clock, signal });
       try {
-        const end = await Promise.race([finish(sessionId), pause.over]);
+        const end = await Promise.race([finish(sessionId), waited.then(() => notYet)]);
         if (end === notYet) return new Response(null, { status: 202 });
         return end ? Response.json(end) : new Response(null, { status: 204 });
       } finally {
-        pause.cancel();
+        answered.abort();
       }
     })
     .post('/internal/recordings/:sessionId/drop', async ({ params }) => {
@@ -101,7 +106,7 @@ export function recordingFileRoutes(kit: FilesKit): AnyElysia {
 
 type FilesKit = Pick<RecordingsKit, 'use' | 'deployment' | 'clock' | 'signal'>;
 
-const notYet = Symbol('not yet');
+const notYet = 'not yet';
 
 async function finishThere(
   sessionId: string,
@@ -132,24 +137,6 @@ function refused(node: string, status: number): Fault {
 
 /** Session ids name files of the recorder. */
 function checked(sessionId: string): string {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(sessionId)) return sessionId;
+  if (isUuid(sessionId)) return sessionId;
   throw new Fault('session.not_found', { status: 404, message: 'This is not the id of a session.' });
-}
-
-/** `over` when the time has passed, or when nobody waits any more. */
-function pausing(
-  delay: number,
-  { kit: { clock }, signal }: { kit: FilesKit; signal: AbortSignal },
-): { readonly over: Promise<typeof notYet>; cancel(): void } {
-  let cancel = () => {};
-  const over = new Promise<typeof notYet>((resolve) => {
-    const end = () => resolve(notYet);
-    const unschedule = clock.at(clock.now() + delay, end);
-    signal.addEventListener('abort', end);
-    cancel = () => {
-      unschedule();
-      signal.removeEventListener('abort', end);
-    };
-  });
-  return { over, cancel };
 }

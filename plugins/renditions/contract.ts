@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nameSchema } from '../../core/base/name.ts';
+import { object } from '../../core/base/schema.ts';
 
 /** Name of the field on streams. */
 export const profilesField = 'profiles';
@@ -7,7 +8,7 @@ export const profilesField = 'profiles';
 const seconds = '(?!0*(\\.0*)?$)[0-9]{1,6}(\\.[0-9]{1,6})?';
 
 /** One rendition that viewers can be given beside the source. */
-export const profileSchema = Type.Object(
+export const profileSchema = object(
   {
     name: nameSchema('720p'),
     width: Type.Integer({ minimum: 128, examples: [1280] }),
@@ -30,7 +31,7 @@ export const profileSchema = Type.Object(
     ),
     encoder: Type.Optional(Type.Literal('H.264')),
   },
-  { $id: 'Profile', additionalProperties: false },
+  { $id: 'Profile' },
 );
 
 export type Profile = Static<typeof profileSchema>;

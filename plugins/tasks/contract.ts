@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { nameSchema } from '../../core/base/name.ts';
+import { object, oneOf } from '../../core/base/schema.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import { collection, token } from '../../core/plugin/token.ts';
@@ -130,16 +131,10 @@ const ofType = (description: string) =>
   Type.Record(Type.String(), Type.Unknown(), { description, additionalProperties: false, examples: [{}] });
 
 /** The task object. */
-export const taskSchema = Type.Object(
+export const taskSchema = object(
   {
     id: idSchema,
-    type: Type.Union([
-      Type.Literal('upload'),
-      Type.Literal('import'),
-      Type.Literal('export'),
-      Type.Literal('recording'),
-      Type.Literal('transcode'),
-    ]),
+    type: oneOf(['upload', 'import', 'export', 'recording', 'transcode']),
     name: nameSchema('Friday show'),
     userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
     createdAt: momentSchema,
@@ -154,35 +149,23 @@ export const taskSchema = Type.Object(
         'When completed: the result, under the name of the type. For an upload `assetSpec`, and the keys of its blobs: `videoFilePath`, `metadataFilePath`.',
       ),
     ),
-    status: Type.Object(
-      {
-        phase: Type.Union([
-          Type.Literal('pending'),
-          Type.Literal('waiting'),
-          Type.Literal('running'),
-          Type.Literal('completed'),
-          Type.Literal('failed'),
-          Type.Literal('cancelled'),
-        ]),
-        updatedAt: momentSchema,
-        progress: Type.Number({
-          minimum: 0,
-          maximum: 1,
-          description: 'Starts again with a retry, and with each attempt of the server.',
-          examples: [0.4],
+    status: object({
+      phase: oneOf(['pending', 'waiting', 'running', 'completed', 'failed', 'cancelled']),
+      updatedAt: momentSchema,
+      progress: Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: 'Starts again with a retry, and with each attempt of the server.',
+        examples: [0.4],
+      }),
+      errorMessage: Type.Optional(
+        Type.String({
+          description: 'Why it failed; while it waits for another attempt, why the last one ended.',
+          examples: ['The file was refused: it is empty.'],
         }),
-        errorMessage: Type.Optional(
-          Type.String({
-            description: 'Why it failed; while it waits for another attempt, why the last one ended.',
-            examples: ['The file was refused: it is empty.'],
-          }),
-        ),
-        retries: Type.Optional(
-          Type.Integer({ minimum: 1, description: 'How often a client has retried it.' }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+      ),
+      retries: Type.Optional(Type.Integer({ minimum: 1, description: 'How often a client has retried it.' })),
+    }),
   },
-  { $id: 'Task', additionalProperties: false },
+  { $id: 'Task' },
 );

@@ -1,10 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { object, oneOf } from '../../core/base/schema.ts';
 import type { IpfsSettings, PinningCredentials } from './contract.ts';
 
 /** `plugins.tasks.ipfs`, as an operator writes it. `ipfsContradictions` checks the keys against each other. */
-export const ipfsSchema = Type.Object(
+export const ipfsSchema = object(
   {
-    driver: Type.Union([Type.Literal('local'), Type.Literal('kubo'), Type.Literal('pinning')], {
+    driver: oneOf(['local', 'kubo', 'pinning'], {
       default: 'local',
       expected: '"local", "kubo" or "pinning"',
       description:
@@ -29,14 +30,14 @@ export const ipfsSchema = Type.Object(
           'Gateway in the links of an export: `<gateway>/ipfs/<cid>`. Default: this server with `local`, otherwise `https://ipfs.io`.',
       }),
     ),
-    cidProfile: Type.Union([Type.Literal('unixfs-v1-2025'), Type.Literal('unixfs-v0-2015')], {
+    cidProfile: oneOf(['unixfs-v1-2025', 'unixfs-v0-2015'], {
       default: 'unixfs-v1-2025',
       expected: '"unixfs-v1-2025" or "unixfs-v0-2015"',
       description:
         'How `local` and `kubo` cut a file into blocks, which decides its CID (IPIP-499). A pinning service decides by itself.',
     }),
   },
-  { default: {}, additionalProperties: false },
+  { default: {} },
 );
 
 /** Keys that are valid alone but not together: `endpoint: is required …`. */

@@ -1,7 +1,7 @@
-import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { maxNameLength } from '../../core/base/name.ts';
+import { object } from '../../core/base/schema.ts';
 import { authenticate, authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
 import { idempotent } from '../../core/http/idempotency.ts';
@@ -45,10 +45,7 @@ export function routes(kit: Kit): AnyElysia {
         name: 'transcodeAsset',
         body: transcodeBody,
         answers: {
-          201: json(
-            Type.Object(made.ordered, { additionalProperties: false }),
-            'The new asset, which waits, and the task.',
-          ),
+          201: json(object(made.ordered), 'The new asset, which waits, and the task.'),
         },
         faults: ['asset.not_ready', 'transcode.refused', ...orderFaults],
       },

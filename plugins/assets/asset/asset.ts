@@ -1,9 +1,8 @@
 import type { ActorType } from '../../../core/plugin/actor.ts';
 import { effect, type StepKit } from '../../../core/plugin/plugin.ts';
-import { blobLimits } from '../../../core/ports/blobs.ts';
 import { assetMachine, type Erasure } from '../../../machines/asset.ts';
 import type { config } from '../config.ts';
-import { type AssetDocument, assetKind, documentOf, folderOf } from './document.ts';
+import { type AssetDocument, assetKind, blobPages, documentOf, folderOf } from './document.ts';
 import { presentAsset } from './present.ts';
 
 /** One per asset. Its id is the asset's id. */
@@ -38,14 +37,9 @@ export const eraseEffect = effect<Erasure, null, typeof config>({
   timeout: 5 * 60_000,
   async run({ input: { id }, signal }, { blobs, log }) {
     let count = 0;
-    for (let after: string | undefined; ; ) {
-      signal.throwIfAborted();
-      const limit = blobLimits.listed;
-      const page = await blobs.list(folderOf(id), { limit, ...(after !== undefined && { after }) });
-      if (page.blobs.length > 0) await blobs.delete(page.blobs.map(({ key }) => key));
-      count += page.blobs.length;
-      after = page.next;
-      if (after === undefined) break;
+    for await (const page of blobPages(folderOf(id), { blobs, signal })) {
+      if (page.length > 0) await blobs.delete(page.map(({ key }) => key));
+      count += page.length;
     }
     // A death behind the last blob may have left its folder, which no listing shows: whoever deletes something there takes it away.
     await blobs.delete([`${folderOf(id)}none.bin`]);

@@ -1,3 +1,4 @@
+import { type BlobFacts, blobLimits } from '../../../core/ports/blobs.ts';
 import type { StoredResource } from '../../../core/ports/store.ts';
 import type { AssetContext, AssetSettings } from '../../../machines/asset.ts';
 import type { AssetsKit } from '../config.ts';
@@ -62,4 +63,21 @@ export async function watchedRow(
 
 export function isPlaybackId(text: string): boolean {
   return /^[0-9a-z]{16}$/.test(text);
+}
+
+/** The blobs whose keys begin so, a page at a time. */
+export async function* blobPages(
+  prefix: string,
+  { blobs, signal }: { readonly blobs: AssetsKit['blobs']; readonly signal: AbortSignal },
+): AsyncGenerator<readonly BlobFacts[]> {
+  for (let after: string | undefined; ; ) {
+    signal.throwIfAborted();
+    const page = await blobs.list(prefix, {
+      limit: blobLimits.listed,
+      ...(after !== undefined && { after }),
+    });
+    yield page.blobs;
+    after = page.next;
+    if (after === undefined) return;
+  }
 }

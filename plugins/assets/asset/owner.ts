@@ -11,28 +11,33 @@ const mostMarkBytes = 200;
  * no asset of may be all that is left of somebody's films.
  */
 export async function ownsBlobs(kit: AssetsKit): Promise<boolean> {
-  const own = await ownName(kit);
+  const own = await madeOnce(owner, () => ({ name: uuid() }), kit);
   for (;;) {
     const found = await kit.blobs.get(markKey, { range: { from: 0, to: mostMarkBytes } });
-    if (found.outcome === 'ok') return (await new Response(found.body).text()) === markOf(own);
+    if (found.outcome === 'ok') return (await new Response(found.body).text()) === markOf(own.name);
     if (found.outcome !== 'absent') return false;
-    const put = await kit.blobs.put(markKey, Buffer.from(markOf(own)), { ifAbsent: true });
+    const put = await kit.blobs.put(markKey, Buffer.from(markOf(own.name)), { ifAbsent: true });
     if (put.outcome === 'ok') return true;
   }
 }
 
-async function ownName({ resources, clock }: AssetsKit): Promise<string> {
+/** A value of the deployment: made by the first node that needs it, the same on all. */
+export async function madeOnce<T>(
+  { kind, id }: { readonly kind: string; readonly id: string },
+  make: () => T,
+  { resources, clock }: Pick<AssetsKit, 'resources' | 'clock'>,
+): Promise<T> {
   for (;;) {
     const row = await resources.get(kind, id, { isPlain: true });
-    if (row) return (JSON.parse(row.body) as { name: string }).name;
-    const body = JSON.stringify({ name: uuid() });
+    if (row) return JSON.parse(row.body) as T;
+    const body = JSON.stringify(make());
     const first = { kind, id, account: '', createdAt: clock.now(), name: '', body, indexes: {}, revision: 0 };
+    // Another node may be the first: then it is that one's.
     await resources.write({ rows: [first], events: [] });
   }
 }
 
-const kind = 'asset-owner';
-const id = 'blobs';
+const owner = { kind: 'asset-owner', id: 'blobs' };
 const markKey = `${assetFolder}owner.json`;
 
 function markOf(name: string): string {

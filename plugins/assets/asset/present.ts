@@ -1,5 +1,6 @@
 import { type TObject, Type } from '@sinclair/typebox';
 import { nameSchema, userTagsSchema } from '../../../core/base/name.ts';
+import { object, oneOf } from '../../../core/base/schema.ts';
 import type { Caller } from '../../../core/http/caller.ts';
 import { idSchema, momentSchema } from '../../../core/http/operation.ts';
 import { multivariantName, wholeName } from '../../../core/vod/file-name.ts';
@@ -68,37 +69,31 @@ export const readOnly = [
 
 const seconds = Type.Number({ minimum: 0, description: 'Seconds.', examples: [84.2] });
 const rate = Type.Number({ minimum: 0, description: 'bit/s', examples: [4_200_000] });
-const videoTrack = Type.Object(
-  {
-    type: Type.Literal('video'),
-    codec: Type.String({ examples: ['h264'] }),
-    duration: seconds,
-    bitrate: rate,
-    fps: Type.Optional(Type.Number({ minimum: 0, description: 'On average.', examples: [30] })),
-    width: Type.Optional(Type.Integer({ minimum: 0, examples: [1920] })),
-    height: Type.Optional(Type.Integer({ minimum: 0, examples: [1080] })),
-    pixelFormat: Type.Optional(Type.String({ examples: ['yuv420p'] })),
-  },
-  { additionalProperties: false },
-);
-const audioTrack = Type.Object(
-  {
-    type: Type.Literal('audio'),
-    codec: Type.String({ examples: ['aac'] }),
-    duration: seconds,
-    bitrate: rate,
-    channels: Type.Optional(Type.Integer({ minimum: 0, examples: [2] })),
-    sampleRate: Type.Optional(Type.Integer({ minimum: 0, examples: [48_000] })),
-  },
-  { additionalProperties: false },
-);
+const videoTrack = object({
+  type: Type.Literal('video'),
+  codec: Type.String({ examples: ['h264'] }),
+  duration: seconds,
+  bitrate: rate,
+  fps: Type.Optional(Type.Number({ minimum: 0, description: 'On average.', examples: [30] })),
+  width: Type.Optional(Type.Integer({ minimum: 0, examples: [1920] })),
+  height: Type.Optional(Type.Integer({ minimum: 0, examples: [1080] })),
+  pixelFormat: Type.Optional(Type.String({ examples: ['yuv420p'] })),
+});
+const audioTrack = object({
+  type: Type.Literal('audio'),
+  codec: Type.String({ examples: ['aac'] }),
+  duration: seconds,
+  bitrate: rate,
+  channels: Type.Optional(Type.Integer({ minimum: 0, examples: [2] })),
+  sampleRate: Type.Optional(Type.Integer({ minimum: 0, examples: [48_000] })),
+});
 
 /** The asset object. */
-export const assetSchema = Type.Object(
+export const assetSchema = object(
   {
     id: idSchema,
     name: assetName,
-    status: Type.Union([Type.Literal('waiting'), Type.Literal('ready'), Type.Literal('failed')]),
+    status: oneOf(['waiting', 'ready', 'failed']),
     statusMessage: Type.Optional(
       Type.String({
         description: 'Why it failed; when ready, why there is no HLS of it.',
@@ -111,37 +106,28 @@ export const assetSchema = Type.Object(
     playbackId: Type.String({ description: 'Names it to viewers.', examples: ['6pukxh2m0ydr9h3q'] }),
     source: Type.Union(
       [
-        Type.Object(
-          {
-            type: Type.Literal('recording'),
-            sessionId: Type.String({
-              description: 'The session that was recorded.',
-              examples: idSchema.examples,
-            }),
-          },
-          { additionalProperties: false },
-        ),
-        Type.Object({ type: Type.Literal('directUpload') }, { additionalProperties: false }),
-        Type.Object(
-          {
-            type: Type.Literal('url'),
-            url: Type.String({
-              description: 'From where it was imported, without user, password and query.',
-              examples: ['https://films.example.com/friday.mp4'],
-            }),
-          },
-          { additionalProperties: false },
-        ),
-        Type.Object(
-          {
-            type: Type.Literal('transcode'),
-            inputAssetId: Type.String({
-              description: 'The asset that it was made of, which may be gone since.',
-              examples: idSchema.examples,
-            }),
-          },
-          { additionalProperties: false },
-        ),
+        object({
+          type: Type.Literal('recording'),
+          sessionId: Type.String({
+            description: 'The session that was recorded.',
+            examples: idSchema.examples,
+          }),
+        }),
+        object({ type: Type.Literal('directUpload') }),
+        object({
+          type: Type.Literal('url'),
+          url: Type.String({
+            description: 'From where it was imported, without user, password and query.',
+            examples: ['https://films.example.com/friday.mp4'],
+          }),
+        }),
+        object({
+          type: Type.Literal('transcode'),
+          inputAssetId: Type.String({
+            description: 'The asset that it was made of, which may be gone since.',
+            examples: idSchema.examples,
+          }),
+        }),
       ],
       { description: 'Where it comes from.' },
     ),
@@ -150,18 +136,15 @@ export const assetSchema = Type.Object(
     size: Type.Optional(Type.Integer({ minimum: 0, description: 'When ready: bytes.', examples: [146_515] })),
     hash: Type.Optional(
       Type.Array(
-        Type.Object(
-          {
-            hash: Type.String({ examples: ['9e107d9d372bb6826bd81d3542a419d6'] }),
-            algorithm: Type.Union([Type.Literal('md5'), Type.Literal('sha256')]),
-          },
-          { additionalProperties: false },
-        ),
+        object({
+          hash: Type.String({ examples: ['9e107d9d372bb6826bd81d3542a419d6'] }),
+          algorithm: oneOf(['md5', 'sha256']),
+        }),
         { description: 'When ready: of the bytes at `downloadUrl`.' },
       ),
     ),
     videoSpec: Type.Optional(
-      Type.Object(
+      object(
         {
           format: Type.String({
             description: '`mp4`, or `mov` of a QuickTime film with these codecs.',
@@ -171,7 +154,7 @@ export const assetSchema = Type.Object(
           bitrate: rate,
           tracks: Type.Array(Type.Union([videoTrack, audioTrack])),
         },
-        { description: 'When ready. What is not known of a track is left out.', additionalProperties: false },
+        { description: 'When ready. What is not known of a track is left out.' },
       ),
     ),
     downloadUrl: Type.Optional(
@@ -195,7 +178,7 @@ export const assetSchema = Type.Object(
       }),
     ),
   },
-  { $id: 'Asset', additionalProperties: false },
+  { $id: 'Asset' },
 );
 
 /** The asset object as the API shows it, with what other plugins tell of it. */
@@ -211,9 +194,9 @@ export function shownAsset(kit: Pick<AssetsKit, 'resources'>): ShownAsset {
   const told = Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
   const { $id } = assetSchema;
   return {
-    schema: Type.Object(
+    schema: object(
       { ...assetSchema.properties, ...Object.fromEntries(told) },
-      { ...($id !== undefined && { $id }), additionalProperties: false },
+      { ...($id !== undefined && { $id }) },
     ),
     readOnly: [...readOnly, ...Object.keys(derived.schemas)],
     present: (document, caller) => derived.complete(presentAsset(document, caller), caller),

@@ -2,8 +2,8 @@ import { bytesOf as bytesIn, milliseconds } from '../../../core/base/config-fiel
 import { unlessRefused } from '../../../core/base/fault.ts';
 import { regularly } from '../../../core/base/timing.ts';
 import type { Stop } from '../../../core/plugin/plugin.ts';
+import { rowPages } from '../../../core/plugin/row-pages.ts';
 import { type Amount, Removed } from '../../../core/plugin/sweep-counts.ts';
-import type { ListQuery } from '../../../core/ports/store.ts';
 import { endedAt } from '../../../machines/asset.ts';
 import type { AssetsKit } from '../config.ts';
 import { type AssetSource, bytesOf } from '../contract.ts';
@@ -124,23 +124,17 @@ async function* assetsOf(
   { kit, signal, descending }: Omit<Walk, 'drop'> & { descending: boolean },
 ): AsyncGenerator<AssetDocument> {
   const type: AssetSource['type'] = sourceOf[kind];
-  const limit = pageSize;
-  const query: ListQuery = {
+  const query = {
     filters: [{ path: ['source', 'type'], is: { contains: type } }],
     order: [{ by: 'createdAt', descending }],
-    limit,
-  };
-  for (let after: ListQuery['after']; ; ) {
-    signal.throwIfAborted();
-    const rows = await kit.resources.list(assetKind, { ...query, ...(after && { after }) });
+  } as const;
+  const { resources } = kit;
+  for await (const rows of rowPages(assetKind, { ...query, page: pageSize, resources }))
     for (const row of rows) {
       signal.throwIfAborted();
       const document = assetOf(row);
       if (document.source.type === type) yield document;
     }
-    after = rows.at(-1);
-    if (rows.length < limit) return;
-  }
 }
 
 /** False: it changed meanwhile, or was deleted. What waits for its file is never dropped. */

@@ -2,10 +2,10 @@ import { milliseconds } from '../../../core/base/config-fields.ts';
 import { regularly } from '../../../core/base/timing.ts';
 import type { Stop } from '../../../core/plugin/plugin.ts';
 import { countRemoved, Removed } from '../../../core/plugin/sweep-counts.ts';
-import { type BlobFacts, blobLimits, type UnfinishedUpload } from '../../../core/ports/blobs.ts';
+import type { BlobFacts, UnfinishedUpload } from '../../../core/ports/blobs.ts';
 import type { AssetsKit } from '../config.ts';
 import { exportsFolder, keysOf, picturesFolder } from '../contract.ts';
-import { type AssetDocument, assetFolder, assetOf, assetRow } from './document.ts';
+import { type AssetDocument, assetFolder, assetOf, assetRow, blobPages } from './document.ts';
 import { ownsBlobs } from './owner.ts';
 
 /** Blobs of no asset that one sweep remembers for the next. */
@@ -43,12 +43,9 @@ function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
   const blobsOfNone = async (erased: Removed, signal: AbortSignal): Promise<number> => {
     const next = new Set<string>();
     let looked = 0;
-    for (let after: string | undefined; ; ) {
-      signal.throwIfAborted();
-      const limit = blobLimits.listed;
-      const page = await blobs.list(assetFolder, { limit, ...(after !== undefined && { after }) });
-      looked += page.blobs.length;
-      const orphans = await orphansOf(page.blobs, kit);
+    for await (const page of blobPages(assetFolder, { blobs, signal })) {
+      looked += page.length;
+      const orphans = await orphansOf(page, kit);
       const proven = orphans.filter(({ key }) => suspects.has(key));
       if (proven.length > 0) await blobs.delete(proven.map(({ key }) => key));
       for (const { size } of proven) {
@@ -56,8 +53,6 @@ function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
         count.blobs({ count: 1, bytes: size });
       }
       for (const { key } of orphans) if (!suspects.has(key) && next.size < mostSuspects) next.add(key);
-      after = page.next;
-      if (after === undefined) break;
     }
     suspects = next;
     return looked;

@@ -1,5 +1,5 @@
-import { Fault } from '../../../core/base/fault.ts';
-import type { FaultTable } from '../../../core/plugin/plugin.ts';
+import type { Fault } from '../../../core/base/fault.ts';
+import { faultMaker, faultsOf } from '../../../core/plugin/fault-table.ts';
 import {
   finalReasons,
   isTemporary,
@@ -9,26 +9,25 @@ import {
 } from '../../../core/ports/outbound.ts';
 
 /** Of imports. What happens while a file is fetched is told by its task: no request is answered with it. */
-export const importFaults: FaultTable = {
-  'import.bad_url': { status: 422, meaning: 'Nothing can be imported from this URL; the message says why.' },
-  'import.failed': {
-    status: 422,
-    meaning: 'In the task: the file could not be fetched. There is no further attempt.',
-  },
-  'import.broken': {
-    status: 503,
-    meaning: 'In the task: the file could not be fetched. The import is tried again.',
-  },
+export const importFaults = {
+  ...faultsOf(422, {
+    'import.bad_url': 'Nothing can be imported from this URL; the message says why.',
+    'import.failed': 'In the task: the file could not be fetched. There is no further attempt.',
+  }),
+  ...faultsOf(503, {
+    'import.broken': 'In the task: the file could not be fetched. The import is tried again.',
+  }),
 };
+const fault = faultMaker(importFaults);
 
 /** It is no use to try the same again. `message`: what follows "The file could not be fetched: ". */
 export function failed(message: string): Fault {
-  return new Fault('import.failed', { status: 422, message: sentence(message), retry: false });
+  return fault('import.failed', sentence(message), { retry: false });
 }
 
 /** Trouble on the way. `retryAfter`: seconds, as the other side said. */
 export function broken(message: string, options: { retryAfter?: number } = {}): Fault {
-  return new Fault('import.broken', { status: 503, message: sentence(message), ...options });
+  return fault('import.broken', sentence(message), options);
 }
 
 export function tooLarge(most: number): Fault {

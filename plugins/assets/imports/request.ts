@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../../core/base/fault.ts';
 import { userTagsSchema } from '../../../core/base/name.ts';
+import { object } from '../../../core/base/schema.ts';
 import { authenticate, authenticator } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import { says } from '../../../core/http/http.ts';
@@ -45,10 +46,7 @@ export function importRoute(kit: AssetsKit): AnyElysia {
         name: 'importAsset',
         body,
         answers: {
-          201: json(
-            Type.Object(made.ordered, { additionalProperties: false }),
-            'The asset, waiting, and the task.',
-          ),
+          201: json(object(made.ordered), 'The asset, waiting, and the task.'),
         },
         faults: ['import.bad_url', ...orderFaults],
       },

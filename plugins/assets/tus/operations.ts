@@ -1,13 +1,9 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { says } from '../../../core/http/http.ts';
 import { type Answer, idSchema, nothing, type Operation, storeFaults } from '../../../core/http/operation.ts';
+import { intakeFaults, storingFaults, tryFaults } from '../uploads/faults.ts';
+import { signedQuery } from '../uploads/url.ts';
 
-const query = (more: Readonly<Record<string, TSchema>> = {}) => ({
-  ...more,
-  expires: Type.String({ isRequired: true, examples: ['1767268800'] }),
-  key: Type.String({ description: 'Id of the API key that asked for it.', examples: idSchema.examples }),
-  signature: Type.String({ isRequired: true, examples: ['6Xk…'] }),
-});
 const header = (example: string, description = ''): TSchema =>
   Type.String({ examples: [example], ...(description !== '' && { description }) });
 const required = (schema: TSchema): TSchema => ({ ...schema, isRequired: true });
@@ -20,38 +16,17 @@ const open: Open = { isOpen: true, path: { assetId: idSchema } };
 const one: Open = {
   isOpen: true,
   path: { assetId: idSchema, uploadId: idSchema },
-  query: query({ node: Type.String({ isRequired: true, examples: ['local'] }) }),
+  query: { node: Type.String({ isRequired: true, examples: ['local'] }), ...signedQuery },
 };
 type Open = Pick<Operation, 'isOpen' | 'path' | 'query'>;
 const ofAll = [
-  'upload.altered',
-  'upload.revoked',
-  'upload.wrong_version',
-  'upload.invalid',
-  'asset.not_found',
+  ...['upload.altered', 'upload.revoked', 'upload.wrong_version', 'upload.invalid', 'asset.not_found'],
   ...storeFaults,
 ];
 const ofOne = [...ofAll, 'upload.ended', 'upload.not_found', 'upload.locked', 'node.unreachable'];
 const ofBytes = [
-  ...[
-    'upload.accepted',
-    'upload.cancelled',
-    'upload.busy',
-    'upload.refused',
-    'upload.too_many',
-    'server.busy',
-  ],
-  ...[
-    'upload.wrong_type',
-    'upload.interrupted',
-    'intake.beyond',
-    'intake.broken',
-    'intake.silent',
-    'intake.slow',
-    'intake.full',
-  ],
-  ...['intake.unavailable', 'inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied'],
-  ...['blobs.busy', 'blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
+  ...[...tryFaults, 'upload.wrong_type', 'upload.interrupted', 'intake.beyond'],
+  ...[...intakeFaults, ...storingFaults],
 ];
 const ofPatch = [...ofOne, ...ofBytes, 'upload.wrong_offset', 'upload.length_required'];
 const done = (description: string): Answer => ({ description, headers: state });
@@ -68,7 +43,7 @@ export const said = {
     ...{ isOpen: true as const, name: 'tusUploadOptions', path: one.path, answers: { 204: nothing } },
   }),
   create: says('Creates a tus upload; the body may have its first bytes. 201 with its URL in `Location`.', {
-    ...{ ...open, name: 'createTusUpload', query: query(), file: bytes },
+    ...{ ...open, name: 'createTusUpload', query: signedQuery, file: bytes },
     headers: {
       ...{ 'Tus-Resumable': resumable, 'Upload-Length': required(header('104857600', 'Bytes of the file.')) },
       'Upload-Metadata': header(

@@ -17,13 +17,13 @@ export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEl
 
   const created = async (request: Request, assetId: string): Promise<Response> => {
     checkVersion(request);
-    const { expires, keyId } = await urls.checkTus(assetId, new URL(request.url).searchParams);
+    const { expires, keyId } = await urls.check({ what: 'TUS', assetId }, new URL(request.url).searchParams);
     const { hasBytes, ...creation } = creationOf(request);
     const begun = await tus.create({ assetId, ...creation, expires });
     const { uploadId } = begun;
     const at = { assetId, uploadId };
-    const location = await urls.makeTusUpload(
-      { ...at, node },
+    const location = await urls.make(
+      { what: 'TUS upload', ...at, node },
       { expires, keyId, caller: kit.caller(request) },
     );
     // Nothing more will come of an empty one: it is seen to now.
@@ -35,7 +35,9 @@ export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEl
   const asked = async (request: Request, at: Place): Promise<Response> => {
     const method = methodOf(request);
     checkVersion(request);
-    const place = await urls.checkTusUpload(at, new URL(request.url).searchParams);
+    const query = new URL(request.url).searchParams;
+    const place = { ...at, node: query.get('node') ?? '' };
+    await urls.check({ what: 'TUS upload', ...place }, query);
     if (!isOwn(method))
       throw method === 'POST' ? noPost : invalid('X-HTTP-Method-Override: expected HEAD, PATCH or DELETE.');
     if (place.node === node) return answered(kit, { request, method, at });

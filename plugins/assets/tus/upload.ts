@@ -151,20 +151,14 @@ export class TusUpload {
     }
     const isBegun = this.#isBegun;
     this.#isBegun = false;
-    if (isBegun) {
-      await this.#tries.settle(error, of).catch((trouble: unknown) => {
-        this.#kit.log.warn('the end of an upload could not be told', { asset: of.assetId, error: trouble });
-      });
-    }
-    const truth = await this.#truthOf(error, of);
+    const truth = await this.#truthOf(await this.#tries.ended(error, { ...of, isBegun }), of);
     if (isFinal(truth) || truth === accepted || truth === cancelled || hasCode(truth, 'asset.not_found'))
       await this.#drop();
     return truth;
   }
 
   /** A try that the task did not know any more: because nobody wants the file, or because it was begun anew. */
-  async #truthOf(error: unknown, of: Try): Promise<unknown> {
-    const truth = await this.#tries.truthOf(error, of);
+  async #truthOf(truth: unknown, of: Try): Promise<unknown> {
     if (truth !== cancelled) return truth;
     const now = await this.#kit.use(tasks).find(of.taskId);
     return now && now.phase !== 'cancelled' ? begunAnew : cancelled;

@@ -1,82 +1,87 @@
 import { Fault } from '../../../core/base/fault.ts';
-import type { FaultTable } from '../../../core/plugin/plugin.ts';
+import { faultMaker, faultsOf } from '../../../core/plugin/fault-table.ts';
 
-/** What the URL of an upload may answer. */
-export const uploadFaults: FaultTable = {
-  'upload.altered': { status: 403, meaning: 'This is not an upload URL of ours, or it was altered.' },
-  'upload.expired': { status: 403, meaning: 'The upload URL has expired.' },
-  'upload.revoked': { status: 403, meaning: 'The API key that asked for the upload URL was deleted.' },
-  'upload.accepted': { status: 409, meaning: 'A file was already accepted at this URL.' },
-  'upload.cancelled': { status: 409, meaning: 'The task of the upload was cancelled; retry it first.' },
-  'upload.busy': { status: 409, meaning: 'Too many uploads to this asset are running.' },
-  'upload.refused': {
-    status: 422,
-    meaning:
+/** What the URL of an upload may answer, to PUT and to tus. */
+export const uploadFaults = {
+  ...faultsOf(400, {
+    'upload.invalid': 'A tus header is missing or wrong, or belongs to an unsupported extension.',
+    'upload.interrupted':
+      'A newer request of the same tus upload ended this one. The received bytes are kept.',
+  }),
+  ...faultsOf(403, {
+    'upload.altered': 'This is not an upload URL of ours, or it was altered.',
+    'upload.expired': 'The upload URL has expired.',
+    'upload.revoked': 'The API key that asked for the upload URL was deleted.',
+  }),
+  ...faultsOf(404, {
+    'upload.not_found': 'The tus upload was terminated or refused, or its node is gone. Create another.',
+  }),
+  ...faultsOf(409, {
+    'upload.accepted': 'A file was already accepted at this URL.',
+    'upload.cancelled': 'The task of the upload was cancelled; retry it first.',
+    'upload.busy': 'Too many uploads to this asset are running.',
+    'upload.wrong_offset': '`Upload-Offset` is not the offset that HEAD returns. Nothing was written.',
+  }),
+  ...faultsOf(410, { 'upload.ended': 'The tus upload has expired (`Upload-Expires`).' }),
+  ...faultsOf(411, {
+    'upload.length_required': 'The upload is on another node, so the request needs a `Content-Length`.',
+  }),
+  ...faultsOf(412, {
+    'upload.wrong_version':
+      '`Tus-Resumable` is missing, or is not the version in `Tus-Version` of the answer.',
+  }),
+  ...faultsOf(415, {
+    'upload.wrong_type': 'The bytes of a tus upload must be `application/offset+octet-stream`.',
+  }),
+  ...faultsOf(422, {
+    'upload.refused':
       'The file is not an mp4 with H.264 video and AAC audio; the message gives the reason. Send another file to the same URL.',
-  },
-  'upload.too_many': {
-    status: 429,
-    meaning: 'The account has too many running or unfinished uploads. Try again later.',
-  },
-  'upload.wrong_version': {
-    status: 412,
-    meaning: '`Tus-Resumable` is missing, or is not the version in `Tus-Version` of the answer.',
-  },
-  'upload.invalid': {
-    status: 400,
-    meaning: 'A tus header is missing or wrong, or belongs to an unsupported extension.',
-  },
-  'upload.wrong_type': {
-    status: 415,
-    meaning: 'The bytes of a tus upload must be `application/offset+octet-stream`.',
-  },
-  'upload.wrong_offset': {
-    status: 409,
-    meaning: '`Upload-Offset` is not the offset that HEAD returns. Nothing was written.',
-  },
-  'upload.interrupted': {
-    status: 400,
-    meaning: 'A newer request of the same tus upload ended this one. The received bytes are kept.',
-  },
-  'upload.locked': {
-    status: 423,
-    meaning:
+  }),
+  ...faultsOf(423, {
+    'upload.locked':
       'Another request of the same tus upload has not ended yet. For HEAD also: the node of the upload does not answer. Try again.',
-  },
-  'upload.not_found': {
-    status: 404,
-    meaning: 'The tus upload was terminated or refused, or its node is gone. Create another.',
-  },
-  'upload.ended': { status: 410, meaning: 'The tus upload has expired (`Upload-Expires`).' },
-  'upload.length_required': {
-    status: 411,
-    meaning: 'The upload is on another node, so the request needs a `Content-Length`.',
-  },
+  }),
+  ...faultsOf(429, {
+    'upload.too_many': 'The account has too many running or unfinished uploads. Try again later.',
+  }),
 };
 
-export const accepted = new Fault('upload.accepted', {
-  status: 409,
-  message: 'A file was accepted for this asset already.',
-});
+/** Codes of a route that takes the bytes of a file, and may make the asset of it: of the try, of the intake, of what follows. */
+export const tryFaults = [
+  ...['upload.accepted', 'upload.cancelled', 'upload.busy', 'upload.refused', 'upload.too_many'],
+  'server.busy',
+];
+export const intakeFaults = [
+  ...['intake.broken', 'intake.silent', 'intake.slow', 'intake.full', 'intake.unavailable'],
+];
+export const storingFaults = [
+  ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
+  ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
+];
 
-export const cancelled = new Fault('upload.cancelled', {
-  status: 409,
-  message: 'This upload was cancelled. Retry its task to upload a file after all.',
-});
+export const uploadFault = faultMaker(uploadFaults);
 
-export const busy = new Fault('upload.busy', {
-  status: 409,
-  message: 'Too many uploads to this asset run. Wait for their end.',
-  retryAfter: 5,
-});
-
+export const accepted = uploadFault('upload.accepted', 'A file was already accepted for this asset.');
+export const cancelled = uploadFault(
+  'upload.cancelled',
+  'This upload was cancelled. Retry its task to upload a file after all.',
+);
+export const busy = uploadFault(
+  'upload.busy',
+  'Too many uploads to this asset are running. Wait until one ends.',
+  { retryAfter: 5 },
+);
+/** Of a URL, or of a file that comes by it. */
+export const revoked = uploadFault(
+  'upload.revoked',
+  'The API key that asked for this upload URL was deleted. Ask for another URL with another key.',
+);
 export const deleted = new Fault('asset.not_found', {
   status: 404,
   message: 'The asset of this URL was deleted.',
 });
-
 export const stopping = new Fault('intake.unavailable', {
   status: 503,
-  message: 'The server is about to end. Send the file again.',
+  message: 'The server is stopping. Send the file again.',
   retryAfter: 5,
 });

@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { bytesOf } from '../../../core/base/config-fields.ts';
 import { uuid } from '../../../core/base/ids.ts';
@@ -15,21 +14,20 @@ import { comeStage, isNormalised } from '../asset/normalise.ts';
 import { shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { fileTaskOf } from '../contract.ts';
-import { accepted, cancelled, stopping } from './faults.ts';
+import { accepted, cancelled, intakeFaults, revoked, stopping, storingFaults, tryFaults } from './faults.ts';
 import { leastPace, lengthOf, progressOf, type Try, type UploadTries } from './tries.ts';
 import { uploading } from './uploading.ts';
-import { revoked, type SignedFor, type UploadUrls } from './url.ts';
+import { type SignedFor, signedQuery, type UploadUrls } from './url.ts';
 
 /** Takes the file of an asset in one request: writes it down as it comes, looks into it, stores it, makes the asset ready. */
 export function uploader(
   kit: AssetsKit,
   { tries }: { tries: UploadTries },
 ): (request: Request, to: { assetId: string; by: Pick<SignedFor, 'keyId'> }) => Promise<AssetDocument> {
-  const { clock, config, log } = kit;
+  const { clock, config } = kit;
   const intake = kit.use(services.intake);
   const most = bytesOf(config.maxUploadSize);
 
-  /** Throws a Fault of `settle` when it is no use to try the same again. */
   const attempt = async (
     request: Request,
     { of, by }: { of: Try; by: Pick<SignedFor, 'keyId'> },
@@ -77,11 +75,7 @@ export function uploader(
         await tries.awaitAnew(document);
         return await attempt(request, { of, by });
       } catch (error) {
-        await tries.settle(error, of).catch((trouble: unknown) => {
-          // It is told when this process ends, or when the next try has an end.
-          log.warn('the end of an upload could not be told', { asset: assetId, error: trouble });
-        });
-        throw await tries.truthOf(error, of);
+        throw await tries.ended(error, of);
       }
     } finally {
       letGo();
@@ -99,7 +93,7 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
       '/upload/:assetId',
       ({ request, params: { assetId } }) =>
         openly(async () => {
-          const by = await urls.check(assetId, new URL(request.url).searchParams);
+          const by = await urls.check({ what: 'PUT', assetId }, new URL(request.url).searchParams);
           return Response.json(
             await shown.present(await upload(request, { assetId, by }), kit.caller(request)),
           );
@@ -113,32 +107,13 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
             name: 'upload',
             isOpen: true,
             path: { assetId: idSchema },
-            query: {
-              expires: Type.String({ isRequired: true, examples: ['1767268800'] }),
-              key: Type.String({
-                description: 'Id of the API key that asked for it.',
-                examples: idSchema.examples,
-              }),
-              signature: Type.String({ isRequired: true, examples: ['6Xk…'] }),
-            },
+            query: signedQuery,
             file: ['video/mp4'],
             answers: { 200: json(shown.schema, 'The asset, ready.') },
             faults: [
-              ...[
-                'upload.altered',
-                'upload.expired',
-                'upload.revoked',
-                'upload.accepted',
-                'upload.cancelled',
-                'upload.busy',
-              ],
-              ...['upload.refused', 'upload.too_many', 'server.busy', 'asset.not_found'],
-              ...['intake.too_large', 'intake.broken', 'intake.silent', 'intake.slow', 'intake.full'],
-              'intake.unavailable',
-              ...['conversion.refused', 'conversion.unavailable'],
-              ...['inspection.unavailable', 'blobs.unavailable', 'blobs.full', 'blobs.denied', 'blobs.busy'],
-              ...['blobs.closed', 'blobs.too_large', 'blobs.wrong_length'],
-              ...storeFaults,
+              ...['upload.altered', 'upload.expired', 'upload.revoked', ...tryFaults, 'asset.not_found'],
+              ...['intake.too_large', ...intakeFaults, 'conversion.refused', 'conversion.unavailable'],
+              ...[...storingFaults, ...storeFaults],
             ],
           },
         ),

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { userTagsSchema } from '../../../core/base/name.ts';
+import { object } from '../../../core/base/schema.ts';
 import { authenticate, authenticator } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import { says } from '../../../core/http/http.ts';
@@ -38,8 +39,8 @@ export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): An
             caller,
           );
           return Response.json({
-            url: await urls.make(id, { expires, caller, keyId }),
-            tusEndpoint: await urls.makeTus(id, { expires, caller, keyId }),
+            url: await urls.make({ what: 'PUT', assetId: id }, { expires, caller, keyId }),
+            tusEndpoint: await urls.make({ what: 'TUS', assetId: id }, { expires, caller, keyId }),
             ...ordered,
           });
         },
@@ -60,24 +61,21 @@ export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): An
 const lateMessage = 'No file came before the upload URL expired.';
 
 const answerSchema = ({ ordered }: Assets) =>
-  Type.Object(
-    {
-      url: Type.String({
-        description: 'Takes a PUT of the file, without a key, from pages of every origin.',
-        examples: [
-          'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1?expires=1767268800&signature=6Xk…',
-        ],
-      }),
-      tusEndpoint: Type.String({
-        description: 'The same for tus 1.0.0 clients, which can go on where they were cut off.',
-        examples: [
-          'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1/tus?expires=1767268800&signature=pQ0…',
-        ],
-      }),
-      ...ordered,
-    },
-    { additionalProperties: false },
-  );
+  object({
+    url: Type.String({
+      description: 'Takes a PUT of the file, without a key, from pages of every origin.',
+      examples: [
+        'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1?expires=1767268800&signature=6Xk…',
+      ],
+    }),
+    tusEndpoint: Type.String({
+      description: 'The same for tus 1.0.0 clients, which can go on where they were cut off.',
+      examples: [
+        'https://video.example.com/upload/1f6f0a52-6d6b-4a0c-9a3e-0d6f3ab7c2e1/tus?expires=1767268800&signature=pQ0…',
+      ],
+    }),
+    ...ordered,
+  });
 
 /** How uploads are tried again: the asset waits once more, and there is a new URL for its file. */
 export function uploadKind(kit: AssetsKit): TaskKind {
@@ -88,8 +86,8 @@ export function uploadKind(kit: AssetsKit): TaskKind {
       const id = await kit.use(assets).renew(task);
       const deadline = kit.clock.now() + urlLife;
       const given = { expires: deadline, caller, keyId };
-      const url = await urls.make(id, given);
-      return { deadline, params: { url, tusEndpoint: await urls.makeTus(id, given) } };
+      const url = await urls.make({ what: 'PUT', assetId: id }, given);
+      return { deadline, params: { url, tusEndpoint: await urls.make({ what: 'TUS', assetId: id }, given) } };
     },
   };
 }

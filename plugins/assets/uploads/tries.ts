@@ -8,7 +8,7 @@ import { awaitAnew, settle } from '../asset/making.ts';
 import { acceptAny, comeStage, isNormalised, stage } from '../asset/normalise.ts';
 import type { AssetsKit } from '../config.ts';
 import { assets, outputOf } from '../contract.ts';
-import { accepted, busy, cancelled, deleted } from './faults.ts';
+import { accepted, busy, cancelled, deleted, uploadFault } from './faults.ts';
 
 /** The progress of an upload is stored this often, ms. */
 const progressInterval = 2000;
@@ -27,6 +27,13 @@ export function uploadTries(kit: AssetsKit) {
     const row = await assetRow(id, kit);
     if (row) return assetOf(row);
     throw deleted;
+  };
+
+  const end = async (error: unknown, { assetId, taskId, workId }: Omit<Try, 'assetName'>): Promise<void> => {
+    if (!isFinal(error)) return kit.use(tasks).interrupted(taskId, workId);
+    const { message } = error as Fault;
+    // Not while another try goes on, which may be a better one.
+    if (await kit.use(tasks).fail(taskId, { workId, message })) await kit.use(assets).fail(assetId, message);
   };
 
   return {
@@ -76,17 +83,14 @@ export function uploadTries(kit: AssetsKit) {
       return await documentOf(assetId);
     },
 
-    /** What a try that ended without a file leaves behind. */
-    async settle(error: unknown, { assetId, taskId, workId }: Try): Promise<void> {
-      if (!isFinal(error)) return kit.use(tasks).interrupted(taskId, workId);
-      const { message } = error as Fault;
-      // Not while another try goes on, which may be a better one.
-      if (await kit.use(tasks).fail(taskId, { workId, message }))
-        await kit.use(assets).fail(assetId, message);
-    },
-
-    /** A try that is not wanted any more was cancelled, its asset deleted, or another one was faster. */
-    async truthOf(error: unknown, { assetId }: Try): Promise<unknown> {
+    /** A try ended without a file: leaves behind what its task and asset must know, and answers what its client is told. */
+    async ended(error: unknown, { assetId, taskId, workId, isBegun = true }: Try): Promise<unknown> {
+      if (isBegun)
+        await end(error, { assetId, taskId, workId }).catch((trouble: unknown) => {
+          // It is stored when this process ends, or when the next try has an end.
+          kit.log.warn('the end of an upload could not be stored', { asset: assetId, error: trouble });
+        });
+      // One that is not wanted any more was cancelled, its asset deleted, or another one was faster.
       if (error !== cancelled) return error;
       const row = await assetRow(assetId, kit);
       if (!row) return deleted;
@@ -103,6 +107,8 @@ export interface Try {
   /** By which the task knows it. */
   readonly workId: string;
   readonly assetName: string;
+  /** The task knows it. Default: yes. */
+  readonly isBegun?: boolean;
 }
 
 /** It is no use to try the same again. */
@@ -111,15 +117,21 @@ export function isFinal(error: unknown): boolean {
 }
 
 /** Bounds how many uploads this node takes at one time, in all and of one account. */
-export function uploadPlaces({ uploads, uploadsPerAccount }: Bounds) {
+function uploadPlaces({ uploads, uploadsPerAccount }: AssetsKit['config']) {
   const counts = new Map<string, number>();
   let total = 0;
   return {
     /** Takes a place; the answer gives it back. Faults `server.busy` (503), `upload.too_many` (429). */
     take(account: string): () => void {
       const own = counts.get(account) ?? 0;
-      if (total >= uploads) throw nodeIsFull(uploads);
-      if (own >= uploadsPerAccount) throw accountIsFull(uploadsPerAccount);
+      if (total >= uploads) {
+        const message = `This node takes ${uploads} uploads at a time (plugins.assets.uploads).`;
+        throw new Fault('server.busy', { status: 503, message, retryAfter: 10 });
+      }
+      if (own >= uploadsPerAccount) {
+        const message = `${uploadsPerAccount} uploads of this account run on this node (plugins.assets.uploadsPerAccount).`;
+        throw uploadFault('upload.too_many', message, { retryAfter: 10 });
+      }
       total += 1;
       counts.set(account, own + 1);
       return () => {
@@ -130,21 +142,6 @@ export function uploadPlaces({ uploads, uploadsPerAccount }: Bounds) {
       };
     },
   };
-}
-
-interface Bounds {
-  readonly uploads: number;
-  readonly uploadsPerAccount: number;
-}
-
-function nodeIsFull(most: number): Fault {
-  const message = `This node takes ${most} uploads at a time (plugins.assets.uploads).`;
-  return new Fault('server.busy', { status: 503, message, retryAfter: 10 });
-}
-
-function accountIsFull(most: number): Fault {
-  const message = `${most} uploads of this account run on this node (plugins.assets.uploadsPerAccount).`;
-  return new Fault('upload.too_many', { status: 429, message, retryAfter: 10 });
 }
 
 /**

@@ -3,7 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { base36 } from 'multiformats/bases/base36';
 import { base58btc } from 'multiformats/bases/base58';
 import { CID } from 'multiformats/cid';
-import { Fault } from '../../../core/base/fault.ts';
+import { oneOf } from '../../../core/base/schema.ts';
 import { type AnsweredFile, fileAnswer, fileFaults } from '../../../core/http/file-answer.ts';
 import { requestHeaders } from '../../../core/http/file-route.ts';
 import { says } from '../../../core/http/http.ts';
@@ -11,6 +11,7 @@ import { type Answer, nothing, storeFaults, text } from '../../../core/http/oper
 import { openly, preflight, saysPreflight } from '../../../core/http/public-access.ts';
 import { assets } from '../../assets/contract.ts';
 import type { ExportsKit } from '../config.ts';
+import { ipfsFault } from './faults.ts';
 import { mostCidCharacters } from './peer.ts';
 import { findPublished, type Published } from './published.ts';
 
@@ -47,11 +48,11 @@ export function gatewayRoutes(kit: ExportsKit): AnyElysia {
             cid: Type.String({ examples: ['bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'] }),
           },
           query: {
-            format: Type.Union([Type.Literal('raw'), Type.Literal('car')], {
+            format: oneOf(['raw', 'car'], {
               description:
                 'As `Accept: application/vnd.ipld.raw` or `application/vnd.ipld.car`, before which it counts.',
             }),
-            'dag-scope': Type.Union([Type.Literal('block'), Type.Literal('entity'), Type.Literal('all')], {
+            'dag-scope': oneOf(['block', 'entity', 'all'], {
               description: 'Of a CAR: `block` is the root block alone.',
             }),
             download: Type.Literal('true', { description: 'The file is to be saved, not shown.' }),
@@ -172,12 +173,9 @@ function empty(): Response {
   return new Response(new Uint8Array(0), { headers: { ...always, 'content-type': types.raw } });
 }
 
-const notFound = new Fault('ipfs.not_found', {
-  status: 404,
-  message:
-    'Nothing that was exported here has this CID, or it was deleted. Blocks below a root are in its CAR alone.',
-});
+const notFound = ipfsFault(
+  'ipfs.not_found',
+  'Nothing that was exported here has this CID, or it was deleted. Blocks below a root are in its CAR alone.',
+);
 
-function badRequest(message: string): Fault {
-  return new Fault('ipfs.bad_request', { status: 400, message });
-}
+const badRequest = (message: string) => ipfsFault('ipfs.bad_request', message);
