@@ -19,8 +19,6 @@ const alone = [
 ];
 
 const e2e = {
-  // Real engines and encoders share the machine with whatever runs there; the report names what needed this.
-  retry: inCi ? 2 : 1,
   testTimeout: 240_000,
   hookTimeout: 60_000,
   maxConcurrency: 8,

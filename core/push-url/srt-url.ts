@@ -54,12 +54,12 @@ function parametersOf(query: string): Map<string, string> | BadPushUrl {
   if (parts.length > limits.parameters) {
     return bad(`the URL has more than ${limits.parameters} parameters`);
   }
-  for (const part of parts) {
+  for (const [index, part] of parts.entries()) {
     const at = part.indexOf('=');
     const name = at < 0 ? part : part.slice(0, at);
     // Its name is not repeated: it may be a secret that was typed in the wrong place.
     if (!known.includes(name))
-      return bad(`a parameter of the URL is not supported: expected only ${known.join(', ')}`);
+      return bad(`parameter ${index + 1} of the URL is not supported: expected only ${known.join(', ')}`);
     if (values.has(name)) return bad(`the parameter ${name} is there twice`);
     const value = decoded(part.slice(at + 1));
     // A line break would be another option to ffmpeg.

@@ -61,8 +61,8 @@ describe('a multistream target', () => {
   const hopeless = [
     ['srt://a.example', 'name a port'],
     ['srt://a.example:9000?mode=listener&streamid=secret', 'the parameter mode'],
-    ['srt://a.example:9000?maxbw=1', 'the parameter maxbw'],
-    ['srt://a.example:9000?secret=1', 'a parameter of the URL'],
+    ['srt://a.example:9000?maxbw=1', 'parameter 1 of the URL'],
+    ['srt://a.example:9000?secret=1', 'parameter 1 of the URL'],
     ['srt://a.example:9000?passphrase=secret', 'the parameter passphrase'],
     ['srt://a.example:9000/secret', 'without a path'],
     ['rtmp://a.example', 'no key'],
