@@ -73,7 +73,14 @@ class OpenFile {
   async end(): Promise<void> {
     await this.#syncing;
     if (!this.#hasFailed) await this.#sync();
-    for (const file of [this.#file, this.#mark]) if (file !== undefined) closeSync(file);
+    for (const file of [this.#file, this.#mark]) {
+      try {
+        if (file !== undefined) closeSync(file);
+      } catch (error) {
+        // Network disks and quotas report a failed write here.
+        if (!this.#hasFailed) this.#fail(error);
+      }
+    }
   }
 
   /** Never rejects. */

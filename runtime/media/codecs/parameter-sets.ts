@@ -38,6 +38,9 @@ export function hevcSets(record: Uint8Array): readonly ParameterSet[] | Malforme
 
 const cutShort: Malformed = { malformed: 'a parameter set is cut short' };
 
+/** Sets in one record. H.264 has at most 286, and a record of 64 KiB has room for 21,800 empty ones. */
+const mostSets = 512;
+
 /** Returns where the list ends; -1: it does not fit. */
 function addSets(
   sets: ParameterSet[],
@@ -47,7 +50,7 @@ function addSets(
   let { at, count } = list;
   for (; count > 0; count -= 1) {
     const size = at + 2 <= record.length ? record[at] * 256 + record[at + 1] : 0;
-    if (size === 0 || at + 2 + size > record.length) return -1;
+    if (size === 0 || at + 2 + size > record.length || sets.length === mostSets) return -1;
     sets.push({ type, bytes: record.subarray(at + 2, at + 2 + size) });
     at += 2 + size;
   }

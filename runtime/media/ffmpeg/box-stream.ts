@@ -3,6 +3,8 @@ import { typeAt } from '../mp4/inspect/boxes.ts';
 
 /** Bytes of the head of a box (ISO/IEC 14496-12 4.2). Sizes of 64 bits are for more than ffmpeg ever writes at once here. */
 const headBytes = 8;
+/** Room that is kept from one box to the next. */
+const keptBytes = 1_048_576;
 
 export interface BoxStreamOptions {
   /** Types of boxes that are collected, and how many bytes each may have. */
@@ -63,5 +65,7 @@ export class BoxStream {
     this.#wanted = headBytes;
     if (most === undefined) this.#skipped = size - headBytes;
     else onBox(type, this.#bytes.subarray(0, size));
+    // One large picture is not held for the rest of the run.
+    if (this.#bytes.length > keptBytes) this.#bytes = new Uint8Array(headBytes);
   }
 }

@@ -37,6 +37,9 @@ interface ReadOptions {
   trackOf(id: number): { readonly defaults: SampleDefaults; readonly end?: number | undefined } | undefined;
 }
 
+/** Runs in one fragment, with and without samples: usually one for each track. An object of each is made before any is used. */
+const mostRuns = 100_000;
+
 /** The runs of a `moof` box (8.8.4) in its order. It trusts no number: what does not fit throws Refusal. */
 export function readFragment(moof: Box, options: ReadOptions): FragmentRun[] {
   const runs: FragmentRun[] = [];
@@ -57,6 +60,7 @@ export function readFragment(moof: Box, options: ReadOptions): FragmentRun[] {
       const run = readRun(trun, { ...header, place, dts });
       left -= run.rows.count;
       if (left < 0) throw new Refusal(`it has more than ${options.most} samples`);
+      if (runs.length === mostRuns) throw new Refusal(`a fragment has more than ${mostRuns} runs of samples`);
       const whole = { ...run, ...totalsOf(run) };
       runs.push(whole);
       dts += whole.ticks;

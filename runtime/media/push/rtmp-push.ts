@@ -62,8 +62,11 @@ class RtmpPush implements PushConnection {
   #streamId = 0;
   #isOpen = false;
   #isOver = false;
-  /** The socket keeps bytes that the system has not taken, and so many of these are answers. */
+  /** The socket keeps bytes that the system has not taken. */
   #isFull = false;
+  /** All that was written ends with a message: answers may follow. The others wait. */
+  #isBetween = true;
+  #waiting: Uint8Array[] = [];
   #answerBytes = 0;
   #cancelDeadline = () => {};
 
@@ -119,17 +122,25 @@ class RtmpPush implements PushConnection {
     this.#socket?.destroy();
   }
 
-  /** Takes all or nothing, so that answers to the server stand between messages. */
+  /** `bytes` end with a message. What is not taken is given again, with what follows it. */
   write(bytes: Uint8Array): number {
     if (this.#isOver || this.#isFull || this.#socket?.destroyed) return 0;
-    this.#give(bytes);
-    return bytes.length;
+    let at = 0;
+    while (at < bytes.length && !this.#isFull) {
+      const to = Math.min(bytes.length, at + SOCKET_BYTES);
+      this.#give(bytes.subarray(at, to));
+      at = to;
+    }
+    this.#isBetween = at === bytes.length;
+    if (this.#isBetween) for (const answer of this.#waiting.splice(0)) this.#give(answer);
+    return at;
   }
 
   leave(): void {
     if (this.#isOver) return;
     const socket = this.#socket as Socket;
-    this.#session?.leave();
+    // In the middle of a message no goodbye can be said: the server sees the end of the bytes.
+    if (this.#isBetween) this.#session?.leave();
     this.#stop();
     socket.end();
     // Half a close, then the server's own: closing at once could reset the connection before it has read the goodbye.
@@ -183,8 +194,9 @@ class RtmpPush implements PushConnection {
   /** A message of the session. */
   #say(bytes: Uint8Array): void {
     if (this.#isOver) return;
-    this.#give(bytes);
-    this.#answerBytes = this.#isFull ? this.#answerBytes + bytes.length : 0;
+    if (this.#isBetween) this.#give(bytes);
+    else this.#waiting.push(bytes);
+    this.#answerBytes = this.#isFull || !this.#isBetween ? this.#answerBytes + bytes.length : 0;
     if (this.#answerBytes > UNREAD_ANSWERS)
       this.#end(trouble('stalled', 'the server asks without end and reads no answer'));
   }
@@ -238,6 +250,8 @@ const CONNECT_TIMEOUT = 5_000;
 const ANSWER_TIMEOUT = 10_000;
 /** How long a server may take to read the goodbye and close, ms. */
 const LEAVE_TIMEOUT = 1_000;
+/** Bytes that a socket keeps of a push, outside its queue and the memory of all queues. */
+const SOCKET_BYTES = 64 * 1024;
 /** Bytes of answers that a server may leave unread. */
 const UNREAD_ANSWERS = 64 * 1024;
 /** Payload of one chunk: the most that SRS takes, and nginx-rtmp sets so much aside for each chunk stream. */

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../../core/base/log.ts';
 import { fileNames, folderName, joinMark, parseMeta, type RecordingMeta } from './meta.ts';
@@ -52,10 +52,10 @@ async function wasEmpty(path: string): Promise<boolean> {
 async function look(path: string, name: string): Promise<FoundFile> {
   const metaPath = join(path, fileNames.meta);
   const videoPath = join(path, fileNames.video);
-  const its = await lstat(videoPath).catch(() => undefined);
+  const its = await stat(videoPath).catch(() => undefined);
   // To open a named pipe would wait for a writer that never comes.
   for (const [file, stats] of [
-    [metaPath, await lstat(metaPath)],
+    [metaPath, await stat(metaPath)],
     [videoPath, its],
   ] as const)
     if (stats && !stats.isFile()) throw new Error(`${file} is not a regular file`);

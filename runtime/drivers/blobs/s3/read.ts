@@ -84,6 +84,7 @@ function bodyOf(
         return value;
       } catch (error) {
         signal.throwIfAborted();
+        reader?.cancel().catch(() => {});
         reader = undefined;
         failures += 1;
         const cause = (error as Error).cause ?? error;
