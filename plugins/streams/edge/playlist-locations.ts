@@ -19,6 +19,8 @@ export function playlistLocations({ clock, resources }: Pick<StreamsKit, 'clock'
   const known = new Map<string, { readonly at: number; readonly location: Promise<PlaylistLocation> }>();
   const read = async (playbackId: string): Promise<PlaylistLocation> => {
     const row = await resources.find('stream', 'playbackId', playbackId, { isBeside: true });
+    // Whoever makes ids up leaves nothing behind.
+    if (row === undefined) known.delete(playbackId);
     const document = row && documentOf(row);
     return { node: document?.feeder?.node, isActive: document?.isActive ?? false };
   };
