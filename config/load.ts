@@ -46,7 +46,9 @@ async function readConfigFile(path: string): Promise<Record<string, unknown>> {
     }
     value = structuredClone(value);
   } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error));
+    // The parser quotes the file behind the first line of its message, and the file may hold secrets.
+    const [why] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw refuse(why.replace(/:$/, ''));
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) throw refuse('expected an object');
   return value as Record<string, unknown>;

@@ -83,8 +83,8 @@ async function readJson(request: Request): Promise<{ value: unknown; hasPairs: b
     // Of a form, as curl sends it when it is given one.
     const isForm = /^[\w.-]+=/.test(text);
     const hint = isForm ? '; it looks like a form: send JSON such as {"name": "First"}' : '';
-    // It may quote a word of the body.
-    const problem = (error as Error).message.replace('JSON Parse error: ', '').slice(0, 200);
+    // Without the word of the body that it quotes: this answer is stored for repeats, and the word may be a secret.
+    const problem = (error as Error).message.replace('JSON Parse error: ', '').replace(/ ".*$/s, '');
     throw malformed(`The body is not valid JSON: ${problem}${hint}.`);
   }
 }

@@ -38,7 +38,7 @@ export function eventStream(options: EventStreamOptions): Response {
     if (!isLive) hasMissed = true;
     else if (event.position > replayed && isWanted(event, options)) write(textOf(event));
   });
-  const stopBeating = every(heartbeat, { clock, work: () => isLive && write(': still here\n\n') });
+  const stopBeating = every(heartbeat, { clock, work: () => write(stillHere) });
   const end = () => {
     if (isOver) return;
     isOver = true;
@@ -58,6 +58,12 @@ export function eventStream(options: EventStreamOptions): Response {
     while (!isLive && !isOver) {
       hasMissed = false;
       const events = await feed.after(replayed, { account, limit: page });
+      // During the replay only heartbeats wait.
+      if (waiting.length > 0) {
+        waiting.length = 0;
+        backlog = 0;
+        yield stillHere;
+      }
       for (const event of events) {
         if (isWanted(event, options)) yield textOf(event);
         replayed = event.position;
@@ -88,6 +94,9 @@ export function eventStream(options: EventStreamOptions): Response {
   );
   return new Response(body, { headers: eventStreamHeaders });
 }
+
+/** A comment line: clients and proxies see that the connection is alive. */
+const stillHere = ': still here\n\n';
 
 function textOf({ id, type, body }: LoggedEvent): string {
   return `id: ${id}\nevent: ${type}\ndata: ${body}\n\n`;

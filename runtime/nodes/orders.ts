@@ -4,7 +4,7 @@ import type { Kit, Plugin } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
 
-/** Orders that wait for one node in memory; further ones wait in the store until its partitions are taken over anew. */
+/** Orders in memory; further ones wait in the store until its partitions are taken over anew. */
 const maxWaiting = 10_000;
 
 /**
@@ -15,6 +15,8 @@ const maxWaiting = 10_000;
 export class OrderRunner {
   readonly #options: OrderRunnerOptions;
   readonly #queues: KeyedQueues<Addressed>;
+  /** Ids of the orders that are not done. */
+  readonly #known = new Set<string>();
 
   constructor(options: OrderRunnerOptions) {
     const { clock, signal, log } = options;
@@ -25,16 +27,15 @@ export class OrderRunner {
       failed({ order, to }, { tries, error }) {
         log.error('an order failed; trying again', { order: order.type, node: to?.node, tries, error });
       },
-      put(waiting, one) {
-        const isNew = waiting.every(({ order }) => order.id !== one.order.id);
-        if (isNew && waiting.length < maxWaiting) waiting.push(one);
-      },
+      put: (waiting, one) => void waiting.push(one),
     });
   }
 
   /** Orders of committed steps. */
   run(orders: readonly Order[]): void {
     for (const order of orders) {
+      if (this.#known.has(order.id) || this.#known.size >= maxWaiting) continue;
+      this.#known.add(order.id);
       const to = addressOf(order);
       // One that fails here keeps no other from being carried out.
       this.#queues.add(to === undefined || this.#isHere(to) ? order.id : to.node, { order, to });
@@ -55,6 +56,7 @@ export class OrderRunner {
     const { send, isGone, store, log } = this.#options;
     if (to === undefined || this.#isHere(to)) this.#carryOut(order);
     else if (!(await isGone(to))) await send(order, to);
+    this.#known.delete(order.id);
     store
       .acknowledge([order.id])
       .catch((error: unknown) => log.warn('an order could not be acknowledged', { error }));

@@ -33,6 +33,7 @@ describe('a request body', () => {
 
   it.each([
     ['{"name": ,}', "Unexpected token ','."],
+    ['{"secret": whsec_abcdef}', 'Unexpected identifier.'],
     ['name=First&secret=1', '; it looks like a form: send JSON such as {"name": "First"}.'],
   ])('that is not JSON is refused with the reason: %s', async (body, problem) => {
     await expect(read(body)).rejects.toMatchObject({

@@ -14,7 +14,7 @@ import { believed, type PlaylistLocation, playlistLocations } from './playlist-l
 
 /** Requests to other nodes at one time; all viewers who want the same share one. */
 const maxRequests = 4000;
-/** Viewers that wait for them, where there are several nodes. */
+/** Viewers that wait for them. */
 const maxWaiting = 50_000;
 /** Time for another node to answer, ms: a blocked reload waits for media there. */
 const answerTime = 30_000;
@@ -42,8 +42,8 @@ export function edgeProxy(kit: StreamsKit) {
   const beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
   const cache = new ByteLru<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
   const { isAlone } = kit.deployment;
-  const waiting = isAlone ? kit.config.maxWaitingViewers : maxWaiting;
-  const shared = new SingleFlight<Answer | 'here'>({ running: maxRequests, waiting });
+  const shared = new SingleFlight<Answer | 'here'>({ running: maxRequests, waiting: maxWaiting });
+  let waitingHere = 0;
   const tally = new ViewerTally();
   const counts = count(kit, { cache, shared });
 
@@ -139,10 +139,8 @@ export function edgeProxy(kit: StreamsKit) {
       if (!isPlaylist) throw found ?? notLive();
       if (!now.isActive || clock.now() >= until) throw notLive();
       const due = clock.now() + returnLook;
-      // It may come back here as well, and on a single node only here.
-      const timeout = isAlone ? returnWait : returnLook;
-      if (await media.appears(playbackId, { timeout, signal })) return 'here';
-      if (isAlone) throw notLive();
+      // It may come back here as well.
+      if (await media.appears(playbackId, { timeout: returnLook, signal })) return 'here';
       await pause(due, { clock, signal });
       if (kit.signal.aborted) throw notLive();
       signal.throwIfAborted();
@@ -150,11 +148,33 @@ export function edgeProxy(kit: StreamsKit) {
     }
   };
 
+  /** A single node has no other to ask: it waits for the broadcast to come back here. */
+  const comesBack = async ({ playbackId, file, signal }: ViewerRequest): Promise<void> => {
+    const mayWait = file.endsWith('.m3u8') && waitingHere < kit.config.maxWaitingViewers;
+    if (!mayWait || !(await locations.find(playbackId)).isActive) throw notLive();
+    waitingHere += 1;
+    try {
+      await media.appears(playbackId, { timeout: returnWait, signal });
+    } finally {
+      waitingHere -= 1;
+    }
+  };
+
+  const serveHere = async (viewer: ViewerRequest): Promise<Response> => {
+    const served = media.serve(viewer);
+    if (!served) throw notLive();
+    return liveResponse(await served);
+  };
+
   return {
     /** Throws the Faults of playback. */
     async serve(viewer: ViewerRequest): Promise<Response> {
       const asked = askedBy(viewer, beside);
       if (!asked) throw notLive();
+      if (isAlone) {
+        await comesBack(viewer);
+        return serveHere(viewer);
+      }
       counts.served.add();
       const { signal } = viewer;
       const { path, key } = asked;
@@ -162,14 +182,10 @@ export function edgeProxy(kit: StreamsKit) {
       const answer =
         cache.get(key, clock.now()) ??
         (await shared.wait(key, { signal, work: (ended) => find(asked, ended) }));
-      if (answer === 'full') throw isAlone ? notLive() : tooManyWaiting();
+      if (answer === 'full') throw tooManyWaiting();
       // The viewer has gone: nobody reads this answer.
       if (answer === 'left') throw notLive();
-      if (answer === 'here') {
-        const served = media.serve(viewer);
-        if (!served) throw notLive();
-        return liveResponse(await served);
-      }
+      if (answer === 'here') return serveHere(viewer);
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   };
