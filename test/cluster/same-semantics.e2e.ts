@@ -17,6 +17,7 @@ describe('as one of several nodes', async () => {
   await import('../plugins/streams.test.ts');
   await import('../plugins/broadcast-end.test.ts');
   await import('../plugins/takeover.test.ts');
-  await import('../plugins/tasks.test.ts');
+  await import('../plugins/tasks/work.test.ts');
+  await import('../plugins/tasks/turns.test.ts');
   await import('../webhooks/webhooks.test.ts');
 });

@@ -1,4 +1,5 @@
 import type { Kit, Plugin } from '../../../core/plugin/plugin.ts';
+import type { FinishedRecording } from '../../../core/ports/recorder.ts';
 import accounts from '../../../plugins/accounts/index.ts';
 import { type AssetFile, type Assets, assets as token } from '../../../plugins/assets/contract.ts';
 import assets from '../../../plugins/assets/index.ts';
@@ -93,4 +94,24 @@ export interface RecordingWorld extends World {
   read(id: string): Promise<any>;
   /** Names of all events so far, without those of the task. */
   told(): Promise<string[]>;
+}
+
+export const begun = ['stream.started', 'recording.started'];
+export const idle = ['stream.idle', 'recording.waiting'];
+export const finished = ['asset.created', 'asset.ready', 'recording.ready'];
+export const disk = new Error('the disk does not answer');
+export const takeOf = ({ grant }: ScriptedPublish, more: { gaps?: number } = {}) =>
+  scriptedTake({ folder: folderOf(grant.sessionId), ...more });
+
+/** A recorded session that is over; its take is what `has` says. */
+export async function over(
+  w: RecordingWorld,
+  has: (publish: ScriptedPublish) => FinishedRecording | Error | null,
+) {
+  const stream = await w.given.stream({ record: true });
+  const publish = await w.onAir(stream);
+  w.recorder.has(publish.grant.sessionId, has(publish));
+  publish.end({ clean: true });
+  await w.advance('6m');
+  return { stream, publish, sessionId: publish.grant.sessionId };
 }
