@@ -1,9 +1,12 @@
-import { cidr } from '../../../core/base/cidr.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { PushTrouble } from '../../../core/ports/pusher.ts';
-import type { OpeningPush, PushConnection } from '../../../runtime/media/push/connection.ts';
-import { type RtmpPushOptions, rtmpPush } from '../../../runtime/media/push/rtmp-push.ts';
-import { until } from '../kit.ts';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { expect } from 'vitest';
+import { cidr } from '../../../../core/base/cidr.ts';
+import type { Clock } from '../../../../core/ports/clock.ts';
+import type { PushTrouble } from '../../../../core/ports/pusher.ts';
+import type { OpeningPush, PushConnection } from '../../../../runtime/media/push/connection.ts';
+import { type RtmpPushOptions, rtmpPush } from '../../../../runtime/media/push/rtmp-push.ts';
+import { quiet, until } from '../../kit.ts';
+import type { Whim } from '../far-side.ts';
 
 /** One push to `url`, what it says, and its timers, which run out when they are told to. Loopback is allowed, and names stand for it, unless `options` say otherwise. */
 export function pushTo(url: string, options: Partial<RtmpPushOptions> = {}) {
@@ -89,4 +92,38 @@ export function framed(
   const { type, timestamp, body } = message;
   const out = new Uint8Array(connection.framing.sizeOf(body.length));
   return out.subarray(0, connection.framing.write(out, 0, type, timestamp, body, 0, body.length));
+}
+
+export const silent: Whim = () => {};
+
+/** Whatever a push says, it says nothing of this. */
+const secrets = /secret|live|127\.0|::1|receiver\.example|\d{4,5}(?! ms)/;
+
+/** How a push ends, which says nothing that is secret and leaves nothing behind. */
+export async function troubleOf(push: ReturnType<typeof pushTo>): Promise<PushTrouble> {
+  const trouble = await push.ended();
+  expect(trouble.message).not.toMatch(secrets);
+  expect(trouble.message).toMatch(/^[A-Z].*[^.]\.$/);
+  expect(push.timers()).toBe(0);
+  await quiet();
+  expect(push.calls.at(-1)).toBe('end');
+  expect(push.calls.filter((call) => call === 'end')).toHaveLength(1);
+  return trouble;
+}
+
+export function bytesOf(length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, n) => n % 251);
+}
+
+/** What sockets this process has open. */
+export function sockets(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const name = readlinkSync(`/proc/self/fd/${fd}`);
+      return name.startsWith('socket:') ? [name] : [];
+    } catch {
+      // It was closed meanwhile, such as the one that lists them.
+      return [];
+    }
+  });
 }

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { encodeAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
-import { until } from '../../e2e/harness/wait.ts';
-import { type FlvTag, readFlvFile, readFlvTags } from '../../kit/publisher/flv-file.ts';
-import { hasNginx, type Nginx, startNginx } from '../../multistream/nginx.ts';
-import { framed, pushTo } from './rtmp-kit.ts';
+import { encodeAmf0 } from '../../../../runtime/media/rtmp/amf0.ts';
+import { until } from '../../../e2e/harness/wait.ts';
+import { type FlvTag, readFlvFile, readFlvTags } from '../../../kit/publisher/flv-file.ts';
+import { hasNginx, type Nginx, startNginx } from '../../../multistream/nginx.ts';
+import { framed, pushTo } from './kit.ts';
 
 if (!hasNginx) console.error('SKIPPED: tests that need nginx-rtmp. Try: sh scripts/e2e-setup.sh');
 

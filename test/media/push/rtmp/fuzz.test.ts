@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { encodeAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
-import { ClientSession } from '../../../runtime/media/rtmp/client-session.ts';
-import { flashVersions } from '../../../runtime/media/rtmp/flash-version.ts';
-import { writeMessage } from '../../../runtime/media/rtmp/message-writer.ts';
-import { ProtocolError } from '../../../runtime/media/rtmp/protocol-error.ts';
-import { until } from '../kit.ts';
-import { farSide } from './far-side.ts';
-import { pushTo } from './rtmp-kit.ts';
+import { encodeAmf0 } from '../../../../runtime/media/rtmp/amf0.ts';
+import { ClientSession } from '../../../../runtime/media/rtmp/client-session.ts';
+import { flashVersions } from '../../../../runtime/media/rtmp/flash-version.ts';
+import { writeMessage } from '../../../../runtime/media/rtmp/message-writer.ts';
+import { ProtocolError } from '../../../../runtime/media/rtmp/protocol-error.ts';
+import { until } from '../../kit.ts';
+import { farSide } from '../far-side.ts';
+import { pushTo } from './kit.ts';
 
 /** Numbers from 0 to `below`, always the same for a seed (mulberry32). */
 function dice(seed: number): (below: number) => number {
