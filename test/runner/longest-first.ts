@@ -9,8 +9,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 export const longest = [
   'test/plugins/lists.test.ts',
   'test/media/recording/recorder.test.ts',
-  'test/plugins/tus.test.ts',
-  'test/plugins/exports.test.ts',
+  'test/plugins/tus/upload.test.ts',
+  'test/plugins/tus/resume.test.ts',
+  'test/plugins/exports/request.test.ts',
   'test/webhooks/deliveries.test.ts',
   // e2e
   'test/crash/tasks.e2e.ts',
