@@ -1,103 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../core/base/fault.ts';
-import type { Blobs } from '../../core/ports/blobs.ts';
-import { longestRetryAfter } from '../../core/ports/outbound.ts';
-import type { AssetReference } from '../../plugins/assets/contract.ts';
-import type { ExportsKit } from '../../plugins/exports/config.ts';
-import type { IpfsDriver } from '../../plugins/exports/ipfs/ipfs-driver.ts';
-import { exportKind } from '../../plugins/exports/kind.ts';
-import { exportToIpfs } from '../../plugins/exports/to-ipfs.ts';
-import type { TaskWork } from '../../plugins/tasks/contract.ts';
-import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { modelBlobs } from '../conformance/blobs/model.ts';
-import { client } from '../outbound/kit.ts';
+import { Fault } from '../../../core/base/fault.ts';
+import type { Blobs } from '../../../core/ports/blobs.ts';
+import { longestRetryAfter } from '../../../core/ports/outbound.ts';
+import type { AssetReference } from '../../../plugins/assets/contract.ts';
+import { film, key, type Received, receiver, run } from './run-kit.ts';
 
-const film = Buffer.from(Uint8Array.from({ length: 300_000 }, (_, n) => (n * 7) % 251));
-const key = 'assets/one/source.mp4';
 const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
-
-/** One try at an export to a custom URL, by the real client, of a file in memory. */
-async function run(
-  custom: { url: string; method?: string; headers?: Record<string, string> },
-  options: {
-    asset?: Partial<AssetReference> | null;
-    blobs?: Partial<Blobs>;
-    signal?: AbortSignal;
-    config?: Partial<ExportsKit['config']>;
-    allow?: string[];
-  } = {},
-) {
-  const { url, method = 'PUT', headers = {} } = custom;
-  const { signal = new AbortController().signal, config, allow } = options;
-  const blobs = modelBlobs();
-  await blobs.put(key, film);
-  const video = { key, size: film.length, md5: '', sha256: '' };
-  const asset = { status: 'ready', account: 'me', name: 'Friday', playbackId: 'p', file: { video } };
-  const found = options.asset === null ? undefined : { ...asset, ...options.asset };
-  using outbound = client(allow ? { allow } : {});
-  const kit = {
-    ...{ outbound, clock: systemClock(), blobs: { ...blobs, ...options.blobs } },
-    config: { idleTimeout: '30s', ...config },
-    use: () => ({ inputOf: async () => found?.file }),
-  } as unknown as ExportsKit;
-  const progress: number[] = [];
-  const work: TaskWork = {
-    ...{ id: 'task', name: 'Friday', phase: 'running', account: 'me', attempt: 1, signal },
-    ...{ inputAssetId: 'one', outputAssetId: null },
-    params: { custom: { url: 'shown', method } },
-    secret: { custom: { url, headers } },
-    progress: (fraction) => void progress.push(fraction),
-  };
-  const ended = await exportKind(kit)
-    .run?.(work)
-    .catch((error: unknown) => error);
-  return { ended, progress };
-}
-
-interface Received {
-  readonly method: string | undefined;
-  readonly url: string | undefined;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: Buffer;
-}
-
-/** A receiver that reads each request to its end and answers it as it is told. */
-async function receiver(
-  answer: (request: Received, response: ServerResponse) => unknown,
-  options: { host?: string; first?: (request: IncomingMessage, response: ServerResponse) => boolean } = {},
-) {
-  const requests: Received[] = [];
-  const { host = '127.0.0.1', first } = options;
-  const server = createServer(async (request, response) => {
-    request.on('error', () => {});
-    if (first?.(request, response)) return;
-    const pieces: Buffer[] = [];
-    try {
-      for await (const piece of request) pieces.push(piece);
-    } catch {
-      return;
-    }
-    const { method, url, headers } = request;
-    const received = { method, url, headers, body: Buffer.concat(pieces) };
-    requests.push(received);
-    await answer(received, response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
-  const { port } = server.address() as { port: number };
-  return {
-    requests,
-    port,
-    url: `http://${host}:${port}`,
-    host: `${host}:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 const said =
   (status: number, { headers = {}, body = '' }: { headers?: Record<string, string>; body?: string } = {}) =>
@@ -389,88 +300,6 @@ describe('an export to a URL', () => {
     const socket = connect(server.port, '127.0.0.1');
     await new Promise((resolve) => socket.once('connect', resolve));
     socket.destroy();
-  });
-});
-
-describe('an export to IPFS', () => {
-  /** A driver that answers as it is told, and remembers what it was given. */
-  function scripted(options: { file?: Fault; json?: Fault } = {}) {
-    const added: unknown[] = [];
-    const driver: IpfsDriver = {
-      async addFile(file, { progress }) {
-        if (options.file) throw options.file;
-        progress(0.5);
-        progress(1);
-        added.push(file);
-        return { cid: 'bafyvideo' };
-      },
-      async addJson(document, { name }) {
-        if (options.json) throw options.json;
-        added.push({ document, name });
-        return { cid: 'bafyjson' };
-      },
-      gatewayUrl: (cid) => `https://gateway.example/ipfs/${cid}`,
-    };
-    return { driver, added };
-  }
-  const progress: number[] = [];
-  const work = (name: string, signal = new AbortController().signal) =>
-    ({ name, signal, progress: (fraction: number) => void progress.push(fraction) }) as unknown as TaskWork;
-  const video = { key, size: film.length, md5: '', sha256: '' };
-
-  it('adds the video, then what describes it, and answers all names of both', async () => {
-    const { driver, added } = scripted();
-    const metadata = { image: 'ipfs://pic', description: null, properties: { by: 'me' } };
-    const result = await exportToIpfs(video, { work: work('Fri/day'), driver, metadata });
-    expect(added).toEqual([
-      { key, size: film.length, name: 'Fri_day.mp4' },
-      {
-        name: 'Fri_day.json',
-        document: {
-          ...{ name: 'Fri/day', animation_url: 'ipfs://bafyvideo', image: 'ipfs://pic' },
-          properties: { video: 'ipfs://bafyvideo', by: 'me' },
-        },
-      },
-    ]);
-    const json = {
-      Cid: 'bafyjson',
-      Url: 'ipfs://bafyjson',
-      GatewayUrl: 'https://gateway.example/ipfs/bafyjson',
-    };
-    const named = (prefix: string) =>
-      Object.fromEntries(Object.entries(json).map(([name, value]) => [prefix + name, value]));
-    expect(result).toEqual({
-      outcome: 'done',
-      output: {
-        ipfs: {
-          ...{ videoFileCid: 'bafyvideo', videoFileUrl: 'ipfs://bafyvideo' },
-          videoFileGatewayUrl: 'https://gateway.example/ipfs/bafyvideo',
-          ...named('erc1155Metadata'),
-          ...named('nftMetadata'),
-        },
-      },
-    });
-    expect(progress).toEqual([0.495, 0.99]);
-  });
-
-  it('leaves what goes wrong to whoever runs it', async () => {
-    const refused = new Fault('ipfs.refused', { status: 502, message: 'no', retry: false });
-    for (const options of [{ file: refused }, { json: refused }]) {
-      const { driver } = scripted(options);
-      const ended = exportToIpfs(video, { work: work('A'), driver, metadata: undefined });
-      await expect(ended).rejects.toBe(refused);
-    }
-  });
-
-  it('goes no further when it was given up', async () => {
-    const { driver, added } = scripted();
-    const reason = new Fault('job.cancelled', { status: 503, message: 'no' });
-    const ended = exportToIpfs(video, {
-      work: work('A', AbortSignal.abort(reason)),
-      ...{ driver, metadata: undefined },
-    });
-    await expect(ended).rejects.toBe(reason);
-    expect(added).toHaveLength(1);
   });
 });
 
