@@ -73,7 +73,7 @@ it('refuses the ports that the guide names, for webhooks and pushes alike, and n
 });
 
 it('says that not every issue makes a broadcast unhealthy', async () => {
-  // That those of targets do not: test/plugins/pushes/live.test.ts.
+  // That those of targets do not: test/plugins/pushes/live-trouble.test.ts.
   await using w = await world({ plugins });
   const { Stream } = w.document.components.schemas as Record<
     string,
