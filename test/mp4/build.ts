@@ -179,3 +179,12 @@ export function edts(...rows: [duration: number, start: number][]): Bytes {
   const list = rows.map(([duration, start]) => u32(duration, start >>> 0, 0x10000));
   return box('edts', full('elst', 0, 0, u32(rows.length), ...list));
 }
+
+/** An SPS of 4096 x 4096 macroblocks. */
+export function vast(): Bytes {
+  const side = '0000000000001000000000000';
+  const bits = `1 1 011 010 0 ${side} ${side} 1 1 0 0 1`.replaceAll(' ', '');
+  const payload = bits.padEnd(Math.ceil(bits.length / 8) * 8, '0').match(/.{8}/g) ?? [];
+  const sps = Uint8Array.of(0x67, 66, 0, 30, ...payload.map((byte) => Number.parseInt(byte, 2)));
+  return join(Uint8Array.of(1, 66, 0, 30, 0xff, 0xe1), u16(sps.length), sps, Uint8Array.of(1, 0, 1, 0x68));
+}

@@ -18,8 +18,8 @@ import {
   tables,
   text,
   trak,
-  u16,
   u32,
+  vast,
 } from './build.ts';
 
 const most = 0xffffffff;
@@ -392,12 +392,3 @@ export const refused: readonly (readonly [name: string, bytes: Uint8Array, reaso
     /cut off: sample 1/,
   ],
 ];
-
-/** An SPS of 4096 x 4096 macroblocks. */
-function vast(): Bytes {
-  const side = '0000000000001000000000000';
-  const bits = `1 1 011 010 0 ${side} ${side} 1 1 0 0 1`.replaceAll(' ', '');
-  const payload = bits.padEnd(Math.ceil(bits.length / 8) * 8, '0').match(/.{8}/g) ?? [];
-  const sps = Uint8Array.of(0x67, 66, 0, 30, ...payload.map((byte) => Number.parseInt(byte, 2)));
-  return join(Uint8Array.of(1, 66, 0, 30, 0xff, 0xe1), u16(sps.length), sps, Uint8Array.of(1, 0, 1, 0x68));
-}
