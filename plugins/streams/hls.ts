@@ -10,13 +10,14 @@ import { services } from '../../core/plugin/services.ts';
 import type { StreamsKit } from './config.ts';
 import { type LiveFile, liveFiles } from './contract.ts';
 import { type EdgeProxy, edgeProxy } from './edge/proxy.ts';
+import { singleNode } from './edge/single-node.ts';
 import { liveResponse, refusalResponse } from './live-answer.ts';
 import { viewerId, viewerOf } from './viewer.ts';
 
 /** `/hls/{playbackId}/…`: playlists, parts and segments, for everyone. */
 export function hlsRoutes(kit: StreamsKit): AnyElysia {
   const media = kit.use(services.media);
-  const others = edgeProxy(kit);
+  const others = kit.deployment.isAlone ? singleNode(kit) : edgeProxy(kit);
   const answer = async (request: Request, of: { playbackId: string; file: string }): Promise<Response> => {
     const query = new URL(request.url).searchParams;
     checkQuery(query);

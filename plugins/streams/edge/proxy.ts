@@ -3,7 +3,7 @@ import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { SingleFlight } from '../../../core/base/single-flight.ts';
 import { every, pause } from '../../../core/base/timing.ts';
 import { services } from '../../../core/plugin/services.ts';
-import type { ViewerRequest } from '../../../core/ports/media.ts';
+import type { Media, ViewerRequest } from '../../../core/ports/media.ts';
 import type { StreamsKit } from '../config.ts';
 import { liveFiles } from '../contract.ts';
 import { notLive, tooManyWaiting } from '../faults.ts';
@@ -32,18 +32,16 @@ export const returnLook = 250;
 /**
  * Serves what this node does not have: requested from another node once for all viewers who want the same at one time, and from
  * the next node if the broadcast moves. Media is kept for a while, a playlist for a moment. A playlist of a broadcast that is
- * expected back, here or elsewhere, is waited for.
+ * expected back, here or elsewhere, is waited for. For deployments of several nodes; `singleNode` is for one.
  */
-export function edgeProxy(kit: StreamsKit) {
+export function edgeProxy(kit: StreamsKit): EdgeProxy {
   const { clock, log } = kit;
   const { nodes } = kit.deployment;
   const media = kit.use(services.media);
   const locations = playlistLocations(kit);
   const beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
   const cache = new ByteLru<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
-  const { isAlone } = kit.deployment;
   const shared = new SingleFlight<Answer | 'here'>({ running: maxRequests, waiting: maxWaiting });
-  let waitingHere = 0;
   const tally = new ViewerTally();
   const counts = count(kit, { cache, shared });
 
@@ -148,33 +146,10 @@ export function edgeProxy(kit: StreamsKit) {
     }
   };
 
-  /** A single node has no other to ask: it waits for the broadcast to come back here. */
-  const comesBack = async ({ playbackId, file, signal }: ViewerRequest): Promise<void> => {
-    const mayWait = file.endsWith('.m3u8') && waitingHere < kit.config.maxWaitingViewers;
-    if (!mayWait || !(await locations.find(playbackId)).isActive) throw notLive();
-    waitingHere += 1;
-    try {
-      await media.appears(playbackId, { timeout: returnWait, signal });
-    } finally {
-      waitingHere -= 1;
-    }
-  };
-
-  const serveHere = async (viewer: ViewerRequest): Promise<Response> => {
-    const served = media.serve(viewer);
-    if (!served) throw notLive();
-    return liveResponse(await served);
-  };
-
   return {
-    /** Throws the Faults of playback. */
-    async serve(viewer: ViewerRequest): Promise<Response> {
+    async serve(viewer) {
       const asked = askedBy(viewer, beside);
       if (!asked) throw notLive();
-      if (isAlone) {
-        await comesBack(viewer);
-        return serveHere(viewer);
-      }
       counts.served.add();
       const { signal } = viewer;
       const { path, key } = asked;
@@ -185,13 +160,24 @@ export function edgeProxy(kit: StreamsKit) {
       if (answer === 'full') throw tooManyWaiting();
       // The viewer has gone: nobody reads this answer.
       if (answer === 'left') throw notLive();
-      if (answer === 'here') return serveHere(viewer);
+      if (answer === 'here') return serveHere(media, viewer);
       return new Response(answer.body, { status: answer.status, headers: answer.headers });
     },
   };
 }
 
-export type EdgeProxy = ReturnType<typeof edgeProxy>;
+/** Serves what this node does not have at the moment. */
+export interface EdgeProxy {
+  /** Throws the Faults of playback. */
+  serve(viewer: ViewerRequest): Promise<Response>;
+}
+
+/** From this node, where the broadcast came back. Fault `playback.not_live` if it did not. */
+export async function serveHere(media: Pick<Media, 'serve'>, viewer: ViewerRequest): Promise<Response> {
+  const served = media.serve(viewer);
+  if (!served) throw notLive();
+  return liveResponse(await served);
+}
 
 /** An answer of another node. All who get it share its bytes. */
 interface Answer {
