@@ -3,7 +3,7 @@
  *
  *     bun scripts/test.ts <unit|e2e> <limit in seconds> [vitest arguments, e.g. a file or -t name]
  *
- * Before that it names the ten files that took longest, the tests that were tried again, and what failed. Exit code 0
+ * Before that it names the ten files that took longest, and what failed. Exit code 0
  * only when at least one test ran, none failed and vitest itself ended well within the limit. A crash, a file that does
  * not load, one that was not done at the limit and an error outside any test count as failed. In CI a skipped test is a
  * failure.
@@ -35,7 +35,7 @@ if (!isGood && failed === 0 && !isSkippedInCi) {
   failed = 1;
 }
 if (summary.slowest.length > 1) console.log(`\nthe slowest files:\n${summary.slowest.join('\n')}\n`);
-for (const line of [...summary.triedAgain, ...summary.failures]) console.log(line);
+for (const line of summary.failures) console.log(line);
 console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
 process.exit(isGood ? 0 : 1);
 

@@ -1,20 +1,34 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
+/**
+ * The system gives ports from 32768 on (49152 elsewhere) to outgoing connections at any moment, also one whose server
+ * is down for a while in a test. Below that nobody takes one by chance.
+ */
+const from = 12_000;
+const to = 32_000;
+const given = new Set<number>();
+
 /** Ports that nobody listened on a moment ago, all different. */
-export async function findFreePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
+export function findFreePorts(count: number): Promise<number[]> {
+  return Promise.all(Array.from({ length: count }, findFreePort));
+}
+
+export async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = from + Math.floor(Math.random() * (to - from));
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const isListening = await once(server, 'listening').then(
+    () => true,
+    () => false,
   );
-  return Promise.all(
-    servers.map(async (server) => {
-      const { port } = server.address() as { port: number };
-      await new Promise((resolve) => server.close(resolve));
-      return port;
-    }),
-  );
+  if (isListening) await new Promise((resolve) => server.close(resolve));
+  return isListening;
 }

@@ -13,6 +13,7 @@ import {
   sound,
   videoHeader,
 } from '../hls/feed.ts';
+import { findFreePort } from '../kit/free-ports.ts';
 import { type Publisher, publish } from '../kit/publisher/publisher.ts';
 import { rtmpDefaults } from '../rtmp/kit.ts';
 
@@ -29,7 +30,7 @@ export async function station(
   } = {},
 ) {
   const { memory = 2 ** 32, recorder, pusher, transcoder } = options;
-  const port = freePort();
+  const port = await findFreePort();
   const facts: MediaFact[] = [];
   const lines: string[] = [];
   const write = (level: string) => (message: string, fields?: object) =>
@@ -144,11 +145,4 @@ export async function until(what: string, isTrue: () => unknown): Promise<void> 
 /** Turns of the event loop for something that must not happen. */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
-export function freePort(): number {
-  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
 }

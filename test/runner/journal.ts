@@ -15,8 +15,6 @@ export type Entry =
   | { kind: 'done'; file: string; at: number }
   | { kind: 'test begun'; file: string; test: string }
   | { kind: 'test'; file: string; test: string; state: 'passed' | 'failed' | 'skipped'; reason?: string }
-  /** A test that ran more than once. `reason`: why it failed the first time. */
-  | { kind: 'tried again'; file: string; test: string; times: number; reason: string }
   /** An error outside any test: of a hook, a file that does not load, or (without a file) of nothing we know. */
   | { kind: 'error'; file: string; reason: string };
 
@@ -60,14 +58,6 @@ export default class Journal implements Reporter {
     if (state === 'pending') return;
     const reasons = errors?.map(({ message }) => message) ?? [];
     this.#write({ kind: 'test', ...nameOf(test), state, reason: reasons.at(-1) });
-    const times = test.diagnostic()?.retryCount ?? 0;
-    if (times > 0)
-      this.#write({
-        kind: 'tried again',
-        ...nameOf(test),
-        times,
-        reason: reasons[0] ?? 'no reason was given',
-      });
   }
 
   onTestRunEnd(_: readonly TestModule[], errors: readonly { message: string }[]): void {

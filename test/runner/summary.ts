@@ -8,8 +8,6 @@ export interface Summary {
   readonly skipped: number;
   /** Lines `FAILED file: test: reason`. */
   readonly failures: string[];
-  /** Lines `tried again: file: test: reason`, of tests that failed and then passed, too. */
-  readonly triedAgain: string[];
   /** The ten files that took longest, the longest first, as lines. */
   readonly slowest: string[];
 }
@@ -18,7 +16,6 @@ export function summarize(entries: readonly Entry[]): Summary {
   const files = new Map<string, { begun?: number; done?: number; underWay: Set<string> }>();
   const counts = { passed: 0, failed: 0, skipped: 0 };
   const failures: string[] = [];
-  const triedAgain: string[] = [];
   const fileOf = (name: string) => {
     const file = files.get(name) ?? { underWay: new Set<string>() };
     files.set(name, file);
@@ -29,14 +26,12 @@ export function summarize(entries: readonly Entry[]): Summary {
     else if (entry.kind === 'begun') fileOf(entry.file).begun = entry.at;
     else if (entry.kind === 'done') fileOf(entry.file).done = entry.at;
     else if (entry.kind === 'test begun') fileOf(entry.file).underWay.add(entry.test);
-    else if (entry.kind === 'tried again')
-      triedAgain.push(`tried again: ${entry.file}: ${entry.test}: ${firstLine(entry.reason)}`);
     else if (entry.kind === 'test') {
       fileOf(entry.file).underWay.delete(entry.test);
       counts[entry.state] += 1;
       if (entry.state === 'failed')
-        failures.push(`FAILED ${entry.file}: ${entry.test}: ${firstLine(entry.reason)}`);
-    } else failures.push(`FAILED ${entry.file || 'outside any file'}: ${firstLine(entry.reason)}`);
+        failures.push(`FAILED ${entry.file}: ${entry.test}: ${oneLine(entry.reason)}`);
+    } else failures.push(`FAILED ${entry.file || 'outside any file'}: ${oneLine(entry.reason)}`);
   }
   for (const [name, { begun, done, underWay }] of files) {
     if (done !== undefined) continue;
@@ -51,7 +46,6 @@ export function summarize(entries: readonly Entry[]): Summary {
     ...counts,
     failed: failures.length,
     failures,
-    triedAgain,
     slowest: times.slice(0, 10).map(({ name, seconds }) => `${seconds.toFixed(1).padStart(6)} s  ${name}`),
   };
 }
@@ -62,6 +56,8 @@ export function readJournal(text: string): Entry[] {
   return lines.slice(0, -1).map((line) => JSON.parse(line) as Entry);
 }
 
-function firstLine(text = 'no reason was given'): string {
-  return text.split('\n')[0].slice(0, 300);
+/** On one line, for whoever reads the end of a log only: how it begins, and how what a program printed ends. */
+function oneLine(text = 'no reason was given'): string {
+  const line = text.trim().replace(/\s*\n\s*/g, ' | ');
+  return line.length <= 1200 ? line : `${line.slice(0, 500)} … ${line.slice(-700)}`;
 }

@@ -17,7 +17,7 @@ test('tests are counted by how they ended, and each failure is a line', () => {
   ]);
   expect({ passed, failed, skipped }).toEqual({ passed: 2, failed: 3, skipped: 1 });
   expect(failures).toEqual([
-    `FAILED ${file}: three: expected 1 to be 2`,
+    `FAILED ${file}: three: expected 1 to be 2 | and more`,
     `FAILED ${file}: suite: of a hook`,
     'FAILED outside any file: of nobody',
   ]);
@@ -42,14 +42,11 @@ test('a run that was ended in the middle names what was not done, and what it wa
   ]);
 });
 
-test('a test that was tried again is named with the reason, and is no failure', () => {
-  const { failed, triedAgain } = summarize([
-    { kind: 'test', file, test: 'one', state: 'passed' },
-    { kind: 'tried again', file, test: 'one', times: 2, reason: 'timed out\nat' },
-    { kind: 'done', file, at: 1 },
-  ]);
-  expect(failed).toBe(0);
-  expect(triedAgain).toEqual([`tried again: ${file}: one: timed out`]);
+test('a reason of many lines stands on one, with its begin and its end', () => {
+  const reason = `it ended; it printed:\n${'noise\n'.repeat(1000)}error: the port is in use\n`;
+  const [line] = summarize([{ kind: 'test', file, test: 'one', state: 'failed', reason }]).failures;
+  expect(line).toMatch(/: it ended; it printed: \| noise .* … .* noise \| error: the port is in use$/);
+  expect(line.length).toBeLessThan(1400);
 });
 
 test('the ten slowest files are named, the slowest first', () => {

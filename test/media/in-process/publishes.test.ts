@@ -6,9 +6,10 @@ import type { PublishGrant } from '../../../core/ports/media.ts';
 import { inProcessMedia } from '../../../runtime/media/broadcast/in-process.ts';
 import { encodeAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
 import { parsePlaylist } from '../../hls/checker.ts';
+import { findFreePorts } from '../../kit/free-ports.ts';
 import { rtmpDefaults } from '../../rtmp/kit.ts';
 import { cert, key } from '../../rtmp/tls.ts';
-import { freePort, grant, quiet, sendHeaders, sendMedia, station, until } from '../kit.ts';
+import { grant, quiet, sendHeaders, sendMedia, station, until } from '../kit.ts';
 
 test('a publish plays, and is closed once with its figures', async () => {
   await using s = await station();
@@ -287,7 +288,7 @@ test('a port, host or certificate that cannot be used is named by its setting', 
       tls: paths,
       hls: { part: 350, window: 12_000, waitingRequests: 1, memory: 1 },
     }).accept({ authorise: () => Promise.reject(), report: () => undefined });
-  const free = freePort();
+  const [free, tlsPort] = await findFreePorts(2);
   await expect(second({ port: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.port) is in use`);
   await expect(second({ port: free, tlsPort: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.tlsPort)`);
   await expect(second({ host: '203.0.113.9', port: free })).rejects.toThrow(
@@ -295,7 +296,7 @@ test('a port, host or certificate that cannot be used is named by its setting', 
   );
   await expect(second({ host: 'no.such.invalid', port: free })).rejects.toThrow('not an address of this');
   writeFileSync(paths.cert, 'no certificate');
-  await expect(second({ port: free, tlsPort: freePort() })).rejects.toThrow('tls.cert, tls.key:');
+  await expect(second({ port: free, tlsPort })).rejects.toThrow('tls.cert, tls.key:');
   // The port that could be opened is let go.
   Bun.listen({ hostname: '127.0.0.1', port: free, socket: { data() {} } }).stop(true);
   rmSync(folder, { recursive: true });
