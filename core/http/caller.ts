@@ -30,25 +30,29 @@ export function callers(options: {
   const { trusted, publicUrl, isFixed } = options;
   const isTrusted = (address: string | undefined) =>
     address !== undefined && trusted.length > 0 && matchLength(address, trusted) >= 0;
-  return (request) => ({
-    get baseUrl() {
-      if (isFixed) return publicUrl;
-      return baseOf(request, { isForwarded: isTrusted(connectedFrom(request)) }) ?? publicUrl;
-    },
-    get address() {
-      let address = connectedFrom(request);
-      if (!isTrusted(address)) return address;
-      const passed = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? [];
-      for (const text of passed.slice(0, maxProxies)) {
-        const before = plainAddress(text.trim());
-        // What a proxy wrote is an address; from here on nothing is believed.
-        if (before === undefined) return address;
-        address = before;
+  return (request) => {
+    let base: string | undefined;
+    return {
+      get baseUrl() {
+        base ??= isFixed ? undefined : baseOf(request, { isForwarded: isTrusted(connectedFrom(request)) });
+        base ??= publicUrl;
+        return base;
+      },
+      get address() {
+        let address = connectedFrom(request);
         if (!isTrusted(address)) return address;
-      }
-      return address;
-    },
-  });
+        const passed = request.headers.get('x-forwarded-for')?.split(',').reverse() ?? [];
+        for (const text of passed.slice(0, maxProxies)) {
+          const before = plainAddress(text.trim());
+          // What a proxy wrote is an address; from here on nothing is believed.
+          if (before === undefined) return address;
+          address = before;
+          if (!isTrusted(address)) return address;
+        }
+        return address;
+      },
+    };
+  };
 }
 
 /** Where the connection of a request comes from. The server notes it in the request (`runtime/http/served-request.ts`). */
