@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recorderDefaults } from '../../../runtime/media/recording/settings.ts';
@@ -6,7 +6,7 @@ import { FreeSpace } from '../../../runtime/media/recording/thread/free-space.ts
 import { silentLog } from '../../kit/silent-log.ts';
 import { virtualClock } from '../../kit/virtual-clock.ts';
 import { checkFinished, Film, noSignal, place, until } from './fixtures.ts';
-import { allShown, Broadcast, grantWith } from './renditions-kit.ts';
+import { allShown, Broadcast, grantWith, metasIn } from './renditions-kit.ts';
 
 describe('a rendition that cannot be had', () => {
   it('is left out when its blobs are refused, and its source is not', async () => {
@@ -27,13 +27,8 @@ describe('a rendition that cannot be had', () => {
     const recorder = await at.recorder({ blobs: store, log, settings: { uploadWait: 1 } });
     const broadcast = new Broadcast().on(recorder).segments(0, 2);
     broadcast.end();
-    // A folder is there before what says whose it is.
-    const isSaid = (name: string) => existsSync(join(at.folder, name, 'take.json'));
-    await until(() => existsSync(at.folder) && readdirSync(at.folder).filter(isSaid).length === 3);
-    const metas = readdirSync(at.folder).map((name) =>
-      JSON.parse(readFileSync(join(at.folder, name, 'take.json'), 'utf8')),
-    );
-    const { takeId } = metas.find(({ rendition }) => rendition?.name === '480p');
+    await until(() => metasIn(at.folder).length === 3);
+    const { takeId } = metasIn(at.folder).find(({ rendition }) => rendition?.name === '480p')!;
     const refusedKey = `assets/s1/${takeId}.mp4`;
     const take = (await recorder.finish('s1', { signal: noSignal() }))!;
     expect(await allShown(at.blobs, take, broadcast)).toEqual({ '240p': 'rr' });

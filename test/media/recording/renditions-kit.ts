@@ -1,5 +1,7 @@
 /** A broadcast that is recorded with its renditions, and what its files show. */
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
@@ -7,6 +9,7 @@ import type { FinishedRecording, FinishedRendition } from '../../../core/ports/r
 import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import type { PublishedPart } from '../../../runtime/media/publish/subscriber.ts';
 import type { MediaRecorder, RecordingFeed } from '../../../runtime/media/recording/feed.ts';
+import type { RecordingMeta } from '../../../runtime/media/recording/meta.ts';
 import { bytesOf, checkFinished, Film, grantOf } from './fixtures.ts';
 
 export const names = ['480p', '240p'] as const;
@@ -14,6 +17,13 @@ export const names = ['480p', '240p'] as const;
 export function grantWith(sessionId: string, profiles: readonly string[] = names): PublishGrant {
   const about = { width: 128, height: 128, bitrate: 1000, fps: 0 };
   return { ...grantOf(sessionId), profiles: profiles.map((name) => ({ name, ...about })) };
+}
+
+/** What each `take.json` says. A folder is there before its own is. */
+export function metasIn(folder: string): RecordingMeta[] {
+  if (!existsSync(folder)) return [];
+  const paths = readdirSync(folder).map((name) => join(folder, name, 'take.json'));
+  return paths.filter((path) => existsSync(path)).map((path) => JSON.parse(readFileSync(path, 'utf8')));
 }
 
 /** A broadcast with its renditions, part by part; of some, parts may be left out. */
