@@ -1,23 +1,32 @@
 /**
  * `npm run check`: format and lint, types, import rules, licences, dead code. Runs all of them even when one fails, so that one run
- * shows everything; prints how long each took.
+ * shows everything; prints how long each took. `npm run check -- types` runs one of them: lint, types, imports, licences or unused.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const steps: [name: string, ...command: string[]][] = [
-  ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+const all: Record<string, [title: string, ...command: string[]]> = {
+  lint: ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
   // What the last run found out is kept, so that only what has changed since is looked at.
-  [
+  types: [
     'types',
     'node_modules/typescript/bin/tsc',
     ...['--pretty', 'false', '--incremental', '--tsBuildInfoFile', 'node_modules/.cache/check.tsbuildinfo'],
   ],
-  ['import rules', 'scripts/import-rules.ts'],
-  ['licences', 'scripts/licences.ts'],
-  ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
-];
+  imports: ['import rules', 'scripts/import-rules.ts'],
+  licences: ['licences', 'scripts/licences.ts'],
+  unused: ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
+};
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !Object.hasOwn(all, name));
+if (unknown.length > 0) {
+  console.error(`no check is called ${unknown.join(', ')}; expected one of ${Object.keys(all).join(', ')}`);
+  process.exit(2);
+}
+const steps = Object.entries(all).flatMap(([name, step]) =>
+  asked.length === 0 || asked.includes(name) ? [step] : [],
+);
 const failed: string[] = [];
 for (const [name, ...command] of steps) {
   const started = performance.now();

@@ -23,7 +23,7 @@ export function documentChanges(before: unknown, now: unknown, at = ''): Documen
     ];
   }
   if (isPlain(before) || isPlain(now)) return before === now ? [] : [{ kind: 'changed', at }];
-  const [old, fresh] = [before as Record<string, unknown>, now as Record<string, unknown>];
+  const [old, fresh] = [named(before), named(now)];
   return [...new Set([...Object.keys(old), ...Object.keys(fresh)])].flatMap((name): DocumentChange[] => {
     const here = `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     // A field may be called like one of the texts.
@@ -32,6 +32,13 @@ export function documentChanges(before: unknown, now: unknown, at = ''): Documen
     if (!Object.hasOwn(old, name)) return [{ kind: 'added', at: here }];
     return documentChanges(old[name], fresh[name], here);
   });
+}
+
+/** Alternatives (`anyOf`) that differ by a constant `id` are compared by it, whatever their order. */
+function named(value: unknown): Record<string, unknown> {
+  if (!Array.isArray(value)) return value as Record<string, unknown>;
+  const entries = value.map((one, index) => [one?.properties?.id?.const ?? index, one]);
+  return Object.fromEntries(entries);
 }
 
 /** The document of 0.1.0. */

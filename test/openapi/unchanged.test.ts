@@ -26,3 +26,14 @@ test('a route that is gone, a field of another type and a field that is required
   ]);
   expect(documentChanges(before, before)).toEqual([]);
 });
+
+test('alternatives are compared by their id, not by their place', () => {
+  const one = (id: string, type: string) => ({ properties: { id: { const: id }, value: { type } } });
+  const before = { anyOf: [one('name', 'string'), one('record', 'boolean')] };
+  expect(documentChanges(before, { anyOf: [...before.anyOf].reverse() })).toEqual([]);
+  expect(documentChanges(before, { anyOf: [one('new', 'string'), one('name', 'number')] })).toEqual([
+    { kind: 'changed', at: '/anyOf/name/properties/value/type' },
+    { kind: 'removed', at: '/anyOf/record' },
+    { kind: 'added', at: '/anyOf/new' },
+  ]);
+});
