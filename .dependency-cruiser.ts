@@ -71,7 +71,7 @@ const rules: IConfiguration = {
     only(
       'demo-is-a-client',
       '^demo/',
-      '^(core|demo)/|^config/load\\.ts$|^runtime/media/rtmp/(amf0|client-session|flash-version|message-writer)\\.ts$',
+      '^(core|demo)/|^config/load\\.ts$|^runtime/media/rtmp/(amf0|client-session|message-writer)\\.ts$',
       'the demo is a client: core, what an RTMP client says, and the config to find the server by',
     ),
     {

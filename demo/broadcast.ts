@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RtmpUrl, rtmpUrl } from '../core/push-url/rtmp-url.ts';
 import { encodeAmf0 } from '../runtime/media/rtmp/amf0.ts';
 import { ClientSession, chunkStreamOf } from '../runtime/media/rtmp/client-session.ts';
-import { flashVersions } from '../runtime/media/rtmp/flash-version.ts';
 import { encodeMessage } from '../runtime/media/rtmp/message-writer.ts';
 import type { Clip, Tag } from './clip.ts';
 
@@ -54,7 +53,8 @@ async function publish(
   };
   const socket = connect(target.to.port, target.to.host);
   const session = new ClientSession({
-    ...{ target, chunkSize, flashVer: flashVersions.encoder },
+    target,
+    chunkSize,
     send: (bytes) => void socket.write(bytes),
     onPublishing: publishing.resolve,
     onRefused: ({ code }) => end(new Refused(`the server refused the broadcast: ${code}`)),

@@ -55,7 +55,7 @@ export function callers(options: {
   };
 }
 
-/** Where the connection of a request comes from. The server notes it in the request (`runtime/http/served-request.ts`). */
+/** Where the connection of a request comes from. The server notes it in the request (`runtime/http/connection.ts`). */
 function connectedFrom(request: Request): string | undefined {
   const { peer } = request as Request & { readonly peer?: string };
   return peer === undefined ? undefined : (plainAddress(peer) ?? peer);

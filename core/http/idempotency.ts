@@ -3,7 +3,6 @@ import { Fault } from '../base/fault.ts';
 import { uuid } from '../base/ids.ts';
 import type { Kit } from '../plugin/plugin.ts';
 import type { ResourceCommit, Store, StoredResource } from '../ports/store.ts';
-import type { Principal } from './auth.ts';
 import { bodyBytes } from './body.ts';
 import { addressed, type Caller, unaddressed } from './caller.ts';
 import { faultResponse } from './http.ts';
@@ -47,7 +46,8 @@ export interface Attempt {
 export type Once = (request: Request, options: OnceOptions) => Promise<Response>;
 
 interface OnceOptions {
-  readonly principal: Principal;
+  /** Id of the account that asks. */
+  readonly account: string;
   /** Must be harmless in a repeated attempt when the first one did its work. */
   run(attempt: Attempt): Promise<Response>;
   /** What a success shows is not to be stored: repeats get `shownOnce`. */
@@ -84,7 +84,7 @@ export function idempotent(kit: IdempotencyKit, options: { recordsPerAccount?: n
     const caller = kit.caller(request);
     if (key === undefined) return options.run({ id: uuid(), isRepeat: false, caller });
     const { pathname, search } = new URL(request.url);
-    const account = options.principal.accountId;
+    const { account } = options;
     const id = hashOf(JSON.stringify([account, request.method, pathname, key]));
     const content = hashOf(`${search}\n`, await bodyBytes(request));
 

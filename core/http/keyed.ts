@@ -27,14 +27,14 @@ export function keyedRoutes(kit: Kit): KeyedRoutes {
       async ({ request, params }) => {
         const principal = await authenticate(request, keys);
         const run = (attempt: Attempt) => answer({ request, params, principal, ...attempt });
-        return once(request, { ...options, principal, run });
+        return once(request, { ...options, account: principal.accountId, run });
       },
   };
 }
 
 export interface KeyedRoutes {
   keyed(answer: (call: Call) => Response | Promise<Response>): Handler;
-  /** For a POST: a repeat with the same `Idempotency-Key` gets the first answer. See `Once` for the options and faults. */
+  /** For a POST: a repeat with the same `Idempotency-Key` gets the first answer. See `Once` for the faults. */
   once(
     answer: (call: Call & Attempt) => Promise<Response>,
     options?: { readonly isSecret?: boolean },

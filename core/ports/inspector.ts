@@ -78,7 +78,7 @@ export interface FilmPlayback {
 export interface FilmSegments {
   /** `core/vod/segment-index.ts`; its places are those in `heads`. */
   readonly index: Uint8Array<ArrayBuffer>;
-  /** Init segments, and a block for each segment (`core/vod/segment-block.ts`): pieces of one blob. */
+  /** Init segments, and a block for each segment (`core/vod/segment-index.ts`): pieces of one blob. */
   readonly heads: readonly Uint8Array<ArrayBuffer>[];
 }
 

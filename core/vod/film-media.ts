@@ -4,8 +4,7 @@ import type { Parameters } from '../http/operation.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { NumberedFile } from './file-name.ts';
 import type { IndexedFilm } from './films.ts';
-import { readSegmentBlock } from './segment-block.ts';
-import type { SegmentIndex } from './segment-index.ts';
+import { readSegmentBlock, type SegmentIndex } from './segment-index.ts';
 
 /** A file beside the playlists of every film, made of its media. Other plugins add them. */
 export interface FilmFile {

@@ -23,7 +23,7 @@ export interface Film {
   readonly index?: { readonly key: string; readonly size: number };
   /**
    * Present when it was not packaged for HLS: then the index names places here, which are init segments and blocks of
-   * segments (`segment-block.ts`).
+   * segments (`segment-index.ts`).
    */
   readonly heads?: { readonly key: string; readonly size: number };
   /** Other pictures of the same film, beside those of `video`. */

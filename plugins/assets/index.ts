@@ -15,7 +15,7 @@ import { assetPlayable } from './asset/video.ts';
 import { config } from './config.ts';
 import { assetResource, assets, filmFiles, films } from './contract.ts';
 import { importFaults } from './imports/faults.ts';
-import { importKind } from './imports/kind.ts';
+import { importKind } from './imports/request.ts';
 import { tusNodeRoutes } from './tus/routes.ts';
 import { tusUploads } from './tus/uploads.ts';
 import { uploadFaults } from './uploads/faults.ts';

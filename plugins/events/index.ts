@@ -3,8 +3,9 @@ import { Elysia } from 'elysia';
 import { limitSchema } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
 import { nearMiss } from '../../core/base/near-miss.ts';
-import { authenticate, authenticator } from '../../core/http/auth.ts';
+import { authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { idSchema, text } from '../../core/http/operation.ts';
 import { invalidQuery } from '../../core/http/query.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
@@ -38,6 +39,7 @@ export default definePlugin({
   },
   routes(kit) {
     const keys = kit.use(authenticator);
+    const { keyed } = keyedRoutes(kit);
     const { maxStreams, maxStreamsOfAccount } = kit.config;
     let open = 0;
     const openOf = new Map<string, number>();
@@ -49,8 +51,7 @@ export default definePlugin({
     };
     return new Elysia().get(
       '/api/events',
-      async ({ request }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ request, principal }) => {
         const { accountId } = principal;
         const query = new URL(request.url).searchParams;
         const type = query.get('type');
@@ -86,7 +87,7 @@ export default definePlugin({
             unwatch();
           },
         });
-      },
+      }),
       says("The account's events as they happen, as server-sent events.", {
         name: 'streamEvents',
         query: {

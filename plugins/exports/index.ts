@@ -8,8 +8,7 @@ import { ipfsSettings, taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
 import { ipfsFaults } from './ipfs/faults.ts';
 import { gatewayRoutes } from './ipfs/gateway.ts';
-import { exportKind } from './kind.ts';
-import { routes } from './request.ts';
+import { exportKind, routes } from './request.ts';
 
 /** Brings files of assets elsewhere. */
 export default definePlugin({

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
-import { authenticate, authenticator } from '../../core/http/auth.ts';
+import { authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { json } from '../../core/http/operation.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { streams } from '../streams/contract.ts';
@@ -40,16 +41,15 @@ export default definePlugin({
       Response.json(kit.use(health).points(sessionId)),
     ),
   routes(kit) {
-    const keys = kit.use(authenticator);
+    const { keyed } = keyedRoutes(kit);
     return new Elysia().get(
       '/api/stream/:id/health',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ request, params, principal }) => {
         const { id, parentId, sessionId, nodes } = await kit.use(streams).find(principal, params.id);
         const of = { streamId: parentId ?? id, sessionId, nodes };
         const points = await pointsOf(of, { kit, signal: request.signal });
         return Response.json(points, { headers: { 'cache-control': 'no-store' } });
-      },
+      }),
       says(
         'Health of a broadcast over the last hour, a point for each 5 s; of a parent its newest session.',
         {

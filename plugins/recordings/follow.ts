@@ -4,7 +4,7 @@ import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { SessionFacts } from '../streams/contract.ts';
 import { tasks } from '../tasks/contract.ts';
 import type { RecordingsKit } from './config.ts';
-import { taskIdOf } from './finish-task.ts';
+import { taskIdOf } from './finish.ts';
 import { assetIdOf, recording, recordingDocument, recordingKind } from './recording.ts';
 import { noteDeleted, noteStatus } from './stream-status.ts';
 

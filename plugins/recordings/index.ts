@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { authenticate, authenticator } from '../../core/http/auth.ts';
+import { authenticator } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { nothing } from '../../core/http/operation.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { field } from '../../core/plugin/resource.ts';
@@ -14,8 +15,7 @@ import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } fro
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { config } from './config.ts';
 import { recordingFields } from './derived-fields.ts';
-import { abandonEffect, clearEffect, finishCounts, finishEffect } from './finish.ts';
-import { recordingTasks } from './finish-task.ts';
+import { abandonEffect, clearEffect, finishCounts, finishEffect, recordingTasks } from './finish.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
 import { playbackFaults, playbackRoutes, recordedPlayable } from './playback.ts';
 import { reconciling } from './reconcile.ts';
@@ -69,16 +69,15 @@ export default definePlugin({
     return sweeping(kit);
   },
   routes(kit) {
-    const keys = kit.use(authenticator);
+    const { keyed } = keyedRoutes(kit);
     const body = bodyReader({ record: Type.Boolean() });
     return new Elysia().use(playbackRoutes(kit)).patch(
       '/api/stream/:id/record',
-      async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ request, params, principal }) => {
         const { record } = await body.read(request);
         await kit.use(streams).setFields(principal, { id: params.id, fields: { record } });
         return new Response(null, { status: 204 });
-      },
+      }),
       says('Sets whether new sessions are recorded. 204.', {
         name: 'setRecord',
         body,

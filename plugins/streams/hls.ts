@@ -9,8 +9,9 @@ import { flagOf } from '../../core/http/query.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { StreamsKit } from './config.ts';
 import { type LiveFile, liveFiles } from './contract.ts';
-import { type EdgeProxy, edgeProxy } from './edge/proxy.ts';
-import { singleNode } from './edge/single-node.ts';
+import { playlistLocations } from './edge/playlist-locations.ts';
+import { type EdgeProxy, edgeProxy, returnWait, serveHere } from './edge/proxy.ts';
+import { notLive } from './faults.ts';
 import { liveResponse, refusalResponse } from './live-answer.ts';
 import { viewerId, viewerOf } from './viewer.ts';
 
@@ -146,3 +147,26 @@ function withCors(error: unknown): Response {
   if (!(error instanceof Fault)) throw error;
   return refusalResponse(error);
 }
+
+/** A single node has no other to ask: a playlist of a broadcast that is expected back waits for it here. */
+function singleNode(kit: StreamsKit): EdgeProxy {
+  const media = kit.use(services.media);
+  const locations = playlistLocations(kit);
+  let waiting = 0;
+  return {
+    async serve(viewer) {
+      const { playbackId, file, signal } = viewer;
+      const mayWait = playlists.test(`${playbackId}/${file}`) && waiting < kit.config.maxWaitingViewers;
+      if (!mayWait || !(await locations.find(playbackId)).isActive) throw notLive();
+      waiting += 1;
+      try {
+        await media.appears(playbackId, { timeout: returnWait, signal });
+      } finally {
+        waiting -= 1;
+      }
+      return serveHere(media, viewer);
+    },
+  };
+}
+
+const playlists = /^[0-9a-z]{16}\/[0-9a-z_.]{1,64}\.m3u8$/;

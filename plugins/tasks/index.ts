@@ -5,10 +5,9 @@ import { config } from './config.ts';
 import { ipfsSettings, tasks } from './contract.ts';
 import { ipfsContradictions, ipfsSettingsOf } from './ipfs.ts';
 import { lane, laneReactions, lookEffect } from './lane.ts';
-import { making } from './making.ts';
 import { routes } from './routes.ts';
 import { runEffect } from './run.ts';
-import { lostNode, task } from './task.ts';
+import { lostNode, making, task } from './task.ts';
 
 /** Long-running work of an account, and its progress. */
 export default definePlugin({

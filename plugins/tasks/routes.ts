@@ -1,22 +1,20 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../core/base/fault.ts';
 import { idOrNone } from '../../core/base/secrets.ts';
-import { authenticate, authenticator, type Principal } from '../../core/http/auth.ts';
+import type { Principal } from '../../core/http/auth.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
-import { idempotent } from '../../core/http/idempotency.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
 import type { TasksKit } from './config.ts';
 import { type Renewal, taskKinds, taskSchema } from './contract.ts';
-import { longestWait } from './making.ts';
-import { presentTask, type TaskDocument, task, taskKind, taskOf } from './task.ts';
+import { longestWait, presentTask, type TaskDocument, task, taskKind, taskOf } from './task.ts';
 
 /** `/api/task`: list, read, retry, cancel. */
 export function routes(kit: TasksKit): AnyElysia {
   const { resources, actors } = kit;
-  const keys = kit.use(authenticator);
-  const once = idempotent(kit);
+  const { keyed, once } = keyedRoutes(kit);
   const list = resourceList({ kind: taskKind, fields, caller: kit.caller, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<TaskDocument> => {
     const row = await resources.get(taskKind, id, { isBeside: true });
@@ -35,10 +33,9 @@ export function routes(kit: TasksKit): AnyElysia {
   return new Elysia()
     .get(
       '/api/task',
-      async ({ request }) => {
-        const { accountId: account } = await authenticate(request, keys);
-        return list(request, { account, present: (row) => presentTask(taskOf(row)) });
-      },
+      keyed(({ request, principal: { accountId: account } }) =>
+        list(request, { account, present: (row) => presentTask(taskOf(row)) }),
+      ),
       says('Lists tasks, newest first; parameters as for streams.', {
         name: 'listTasks',
         query: listParameters(fields),
@@ -48,8 +45,7 @@ export function routes(kit: TasksKit): AnyElysia {
     )
     .get(
       '/api/task/:id',
-      async ({ request, params: { id } }) =>
-        Response.json(await shown(await authenticate(request, keys), id)),
+      keyed(async ({ params: { id }, principal }) => Response.json(await shown(principal, id))),
       says('One task: its progress and its result.', {
         name: 'getTask',
         answers: { 200: json(taskSchema, 'The task.') },
@@ -58,26 +54,20 @@ export function routes(kit: TasksKit): AnyElysia {
     )
     .post(
       '/api/task/:id/retry',
-      async ({ request, params: { id } }) => {
-        const principal = await authenticate(request, keys);
-        return once(request, {
-          principal,
-          run: async ({ isRepeat, caller }) => {
-            const document = await owned(principal, id);
-            const renew = async () => {
-              const renewal = await renewed(document, { kit, caller, keyId: principal.keyId });
-              const { deadline = kit.clock.now() + longestWait } = renewal;
-              await ask(id, { type: 'retry', deadline });
-              return renewal;
-            };
-            const renewal = await renew().catch(unlessDone(isRepeat));
-            const answer = await shown(principal, id);
-            if (!renewal?.params) return Response.json(answer);
-            const { type, params } = document;
-            return Response.json({ ...answer, params: { [type]: { ...params, ...renewal.params } } });
-          },
-        });
-      },
+      once(async ({ params: { id }, principal, isRepeat, caller }) => {
+        const document = await owned(principal, id);
+        const renew = async () => {
+          const renewal = await renewed(document, { kit, caller, keyId: principal.keyId });
+          const { deadline = kit.clock.now() + longestWait } = renewal;
+          await ask(id, { type: 'retry', deadline });
+          return renewal;
+        };
+        const renewal = await renew().catch(unlessDone(isRepeat));
+        const answer = await shown(principal, id);
+        if (!renewal?.params) return Response.json(answer);
+        const { type, params } = document;
+        return Response.json({ ...answer, params: { [type]: { ...params, ...renewal.params } } });
+      }),
       says(
         'Retries a failed or cancelled task. For an upload, send the file again to the URLs in `params.upload`.',
         {
@@ -89,17 +79,11 @@ export function routes(kit: TasksKit): AnyElysia {
     )
     .post(
       '/api/task/:id/cancel',
-      async ({ request, params: { id } }) => {
-        const principal = await authenticate(request, keys);
-        return once(request, {
-          principal,
-          run: async ({ isRepeat }) => {
-            await owned(principal, id);
-            await ask(id, { type: 'cancel' }).catch(unlessDone(isRepeat));
-            return Response.json(await shown(principal, id));
-          },
-        });
-      },
+      once(async ({ params: { id }, principal, isRepeat }) => {
+        await owned(principal, id);
+        await ask(id, { type: 'cancel' }).catch(unlessDone(isRepeat));
+        return Response.json(await shown(principal, id));
+      }),
       says('Cancels a task that has not ended. The asset that waits for it fails.', {
         name: 'cancelTask',
         answers: { 200: json(taskSchema, 'The task.') },

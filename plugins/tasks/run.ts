@@ -2,12 +2,12 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { effect } from '../../core/plugin/plugin.ts';
+import type { Clock } from '../../core/ports/clock.ts';
 import type { Run, RunResult, TaskContext } from '../../machines/task.ts';
 import type { config, TasksKit } from './config.ts';
 import { type TaskResult, type TaskWork, taskKinds } from './contract.ts';
 import { redactor } from './redact.ts';
 import { isAccepted, task } from './task.ts';
-import { workProgress } from './work-progress.ts';
 
 /** Of the server at a task that meets errors; then it has failed, and a client may retry it. */
 export const attempts = 8;
@@ -110,4 +110,56 @@ const internalError = 'The server had an internal error.';
 function textOf(error: unknown): string {
   if (error instanceof Fault) return `${error.code}: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Stores the last reported progress, at most once in `pause` ms. What cannot be stored now is stored the next time. */
+function workProgress(options: ProgressOptions): WorkProgress {
+  const { clock, pause, store } = options;
+  let said = 0;
+  let stored = 0;
+  let storedAt = clock.now();
+  let isEnded = false;
+  let cancel: (() => void) | undefined;
+  const write = async () => {
+    const fraction = said;
+    storedAt = clock.now();
+    try {
+      await store(fraction);
+      stored = fraction;
+    } catch {
+      // Planned again below.
+    }
+    cancel = undefined;
+    plan();
+  };
+  const plan = () => {
+    if (cancel || isEnded || said <= stored) return;
+    cancel = clock.at(Math.max(clock.now(), storedAt + pause), () => void write());
+  };
+  return {
+    say(fraction) {
+      if (!(fraction > said)) return;
+      said = Math.min(1, fraction);
+      plan();
+    },
+    end() {
+      isEnded = true;
+      cancel?.();
+    },
+  };
+}
+
+export interface WorkProgress {
+  /** 0..1. NaN, and less than before, is ignored. */
+  say(fraction: number): void;
+  /** Stops storing. */
+  end(): void;
+}
+
+interface ProgressOptions {
+  readonly clock: Clock;
+  /** ms */
+  readonly pause: number;
+  /** May reject. */
+  store(fraction: number): Promise<void>;
 }

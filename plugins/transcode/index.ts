@@ -4,8 +4,7 @@ import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { assets } from '../assets/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
-import { transcodeKind } from './kind.ts';
-import { routes } from './request.ts';
+import { routes, transcodeKind } from './request.ts';
 
 /** Makes an asset from another one, in a different size. */
 export default definePlugin({

@@ -9,10 +9,20 @@ import { json } from '../../core/http/operation.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { eventNames } from '../events/contract.ts';
 import type { WebhooksKit } from './config.ts';
+import { webhookCounts } from './counts.ts';
 import { delivery, deliveryId } from './delivery.ts';
-import { entryOf, type LogEntry, logEntrySchema, logKind, presentEntry } from './log-entry.ts';
-import { bodyAgain, manualAttempts, sampleBody } from './manual.ts';
+import { endpoints } from './endpoints.ts';
+import {
+  entryOf,
+  type LogEntry,
+  logEntrySchema,
+  logKind,
+  logRow,
+  presentEntry,
+  sentBody,
+} from './log-entry.ts';
 import { eventProblem } from './request-body.ts';
+import { deliveryBody, type Message, send } from './send.ts';
 import { type Webhook, webhooksOf } from './webhook.ts';
 
 /** The delivery log of a webhook, `test` and `resend`. */
@@ -111,3 +121,111 @@ async function entryFor(webhook: Webhook, { id, kit }: { id: string; kit: Webhoo
   const message = `There is no log entry ${id} of the webhook ${webhook.id}.`;
   throw new Fault('webhook_log.not_found', { status: 404, message });
 }
+
+/** The caller waits for this attempt. ms */
+const manualTimeout = 20_000;
+
+/**
+ * Attempts of `test` and `resend`. Each process allows so many a minute for an account, and one at a time for a webhook:
+ * nobody can flood others with them. Faults: `webhook.too_many_attempts` (429).
+ */
+function manualAttempts(kit: WebhooksKit): ManualAttempts {
+  const { clock, config, resources } = kit;
+  const running = new Set<string>();
+  let minute = 0;
+  let counts = new Map<string, number>();
+
+  const admit = ({ id, account }: Webhook) => {
+    const now = clock.now();
+    if (Math.floor(now / 60_000) !== minute) {
+      minute = Math.floor(now / 60_000);
+      counts = new Map();
+    }
+    const count = counts.get(account) ?? 0;
+    if (count >= config.manualPerMinute) {
+      const message = `This account has sent ${count} test and resend requests in this minute, the most allowed. Try again in the next minute.`;
+      throw refusal(message, 60 - (Math.floor(now / 1000) % 60));
+    }
+    if (running.has(id)) throw refusal('Another test or resend of this webhook is still running.', 1);
+    counts.set(account, count + 1);
+    running.add(id);
+  };
+
+  return async (webhook, { id, isRepeat, message }) => {
+    const made = isRepeat ? await resources.get(logKind, id) : undefined;
+    if (made) return entryOf(made);
+    admit(webhook);
+    try {
+      const options = { webhook, message: await message(), attempt: 0 };
+      const sent = await send(kit, { ...options, signal: kit.signal, timeout: manualTimeout });
+      kit.use(webhookCounts).attempted(sent.outcome);
+      if (sent.end === 'well') kit.use(endpoints).reset(webhook.id);
+      const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null };
+      await resources.write({ rows: [{ ...logRow(entry, webhook), revision: 0 }], events: [] });
+      return entry;
+    } finally {
+      running.delete(webhook.id);
+    }
+  };
+}
+
+/** Sends now. Returns the new log entry, whatever the endpoint answered. */
+type ManualAttempts = (
+  webhook: Webhook,
+  options: { id: string; isRepeat: boolean; message: () => Promise<Message> },
+) => Promise<LogEntry>;
+
+function refusal(message: string, retryAfter: number): Fault {
+  return new Fault('webhook.too_many_attempts', { status: 429, message, retryAfter });
+}
+
+/** The body of an earlier attempt, from the delivery log or the event log. Faults: 409 `webhook.body_gone`. */
+async function bodyAgain(
+  of: LogEntry,
+  { to: { account, id }, kit }: { to: Webhook; kit: WebhooksKit },
+): Promise<string> {
+  const { body, isCut } = await sentBody(of, kit.resources);
+  if (body !== null && !isCut) return body;
+  const position = await kit.events.position(of.deliveryId, { account });
+  if (position !== undefined) {
+    const [event] = await kit.events.after(position - 1, { account, limit: 1 });
+    if (event) return deliveryBody(event.body, id);
+  }
+  const message = 'The body of this delivery is no longer kept in full, so it cannot be sent again.';
+  throw new Fault('webhook.body_gone', { status: 409, message });
+}
+
+const none = '00000000-0000-4000-8000-000000000000';
+
+/** Body of a test: the shape of the event, with example values. */
+function sampleBody(webhook: Webhook, options: { id: string; event: string; at: number }): string {
+  const { id, event, at } = options;
+  const createdAt = Math.floor(at / 1000);
+  const [feature = ''] = event.split('.');
+  const stream = {
+    ...{ id: webhook.streamId ?? none, kind: 'stream', name: 'Example', userId: webhook.account, createdAt },
+    ...{ playbackId: '0'.repeat(16), isActive: event !== 'stream.idle' && event !== 'recording.waiting' },
+  };
+  const isOfStream = feature === 'stream' || feature === 'recording' || feature === 'multistream';
+  const payload = payloads[event] ?? payloads[feature];
+  return JSON.stringify({
+    ...{ id, webhookId: webhook.id, createdAt: at, timestamp: at, event },
+    ...(isOfStream && { stream }),
+    ...(payload !== undefined && { payload }),
+  });
+}
+
+const asset = { id: none, name: 'Example', status: 'ready', playbackId: '0'.repeat(16) };
+const payloads: Readonly<Record<string, unknown>> = {
+  asset: { asset },
+  task: { task: { id: none, type: 'import', status: { phase: 'completed' }, outputAssetId: none } },
+  multistream: { target: { id: none, name: 'Example', profile: 'source' } },
+  'multistream.error': { target: { id: none, name: 'Example', profile: 'source' }, error: 'An example.' },
+  'stream.health': { health: { sessionId: none, isHealthy: true, issues: [] } },
+  'recording.ready': {
+    recordingUrl: `https://example.com/recordings/${none}/index.m3u8`,
+    mp4Url: `https://example.com/recordings/${none}/source.mp4`,
+    session: { id: none, kind: 'stream', parentId: none },
+    assetId: none,
+  },
+};

@@ -7,8 +7,7 @@ import { bodyReader } from '../../core/http/body.ts';
 import { eventNames } from '../events/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { WebhooksKit } from './config.ts';
-import { plainHeaders } from './send.ts';
-import { leastSecretBytes, secretPattern } from './signature.ts';
+import { leastSecretBytes, plainHeaders, secretPattern } from './send.ts';
 
 /** Browsers and servers take about as much. */
 const maxUrlLength = 2000;

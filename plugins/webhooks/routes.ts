@@ -11,7 +11,7 @@ import { statusOf } from './log-entry.ts';
 import { logRoutes } from './log-routes.ts';
 import { purge } from './purge.ts';
 import { checkStream, webhookBody, webhookBodyReader } from './request-body.ts';
-import { rotated } from './signature.ts';
+import { rotated } from './send.ts';
 import { type Webhook, webhookKind, webhookOf, webhookSchema, webhooksOf } from './webhook.ts';
 
 /** `/api/webhook`: create, list, read, replace, delete. */

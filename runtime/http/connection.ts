@@ -2,7 +2,6 @@ import type { Socket } from 'bun';
 import { type AnswerTarget, writeAnswer } from './answer-writer.ts';
 import { RequestBody } from './request-body.ts';
 import { maxHead, type RequestHead, requestHead } from './request-head.ts';
-import { ServedRequest } from './served-request.ts';
 
 /** What connections of one server have in common. */
 export interface ConnectionContext {
@@ -245,3 +244,38 @@ export class Connection implements AnswerTarget {
 
 const empty = Buffer.alloc(0);
 const goOn = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n');
+
+/**
+ * A request of a connection of ours. Its signal is aborted when the client leaves before it has the whole answer; it is made when a
+ * handler asks for it, because one for each request is a tenth of what a playlist costs.
+ */
+class ServedRequest extends Request {
+  /** Silence does not end the connection (`core/http/hold.ts`). */
+  isHeld = false;
+  readonly #connection: { readonly peer: string | undefined };
+  #abort: AbortController | undefined;
+  #reason: Error | undefined;
+
+  constructor(url: string, init: RequestInit, connection: { readonly peer: string | undefined }) {
+    super(url, init);
+    this.#connection = connection;
+  }
+
+  /** The client's address, without port; undefined when it has left. */
+  get peer(): string | undefined {
+    return this.#connection.peer;
+  }
+
+  override get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#reason) this.#abort.abort(this.#reason);
+    }
+    return this.#abort.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#reason = reason;
+    this.#abort?.abort(reason);
+  }
+}

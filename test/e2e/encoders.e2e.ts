@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { issueTexts } from '../../plugins/health/issues.ts';
+import { issueTexts } from '../../plugins/health/judge.ts';
 import type { Picture } from '../kit/frame-number.ts';
 import { findFreePorts } from '../kit/free-ports.ts';
 import { type Clip, readFlvFile } from '../kit/publisher/flv-file.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { killOrphans } from '../../runtime/media/ffmpeg/owner.ts';
+import { killOrphans } from '../../runtime/media/ffmpeg/runner.ts';
 import { fakeFfmpeg } from './fake.ts';
 
 const clock = systemClock();

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
-import { errorTailBytes } from '../../runtime/media/ffmpeg/error-tail.ts';
-import { type FfmpegHandlers, type FfmpegProcess, startProcess } from '../../runtime/media/ffmpeg/process.ts';
+import {
+  errorTailBytes,
+  type FfmpegHandlers,
+  type FfmpegProcess,
+  startProcess,
+} from '../../runtime/media/ffmpeg/process.ts';
 import { hastenedClock } from '../kit/hastened-clock.ts';
 
 const clock = systemClock();

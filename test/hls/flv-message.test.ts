@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
-import { AUDIO_AAC, AUDIO_OPUS, VIDEO_AV1, VIDEO_AVC, VIDEO_HEVC } from '../../runtime/media/flv/codec.ts';
-import { AudioMessage, NOTHING, OTHER_TRACK, VideoMessage } from '../../runtime/media/flv/message.ts';
+import {
+  AUDIO_AAC,
+  AUDIO_OPUS,
+  AudioMessage,
+  NOTHING,
+  OTHER_TRACK,
+  VIDEO_AV1,
+  VIDEO_AVC,
+  VIDEO_HEVC,
+  VideoMessage,
+} from '../../runtime/media/flv/message.ts';
 
 const code = (text: string) => [...text].map((char) => char.charCodeAt(0));
 const NAMES = ['nothing', 'header', 'frame', 'other track'];

@@ -3,8 +3,7 @@ import { fixedSize } from 'ipfs-unixfs-importer/chunker';
 import { balanced } from 'ipfs-unixfs-importer/layout';
 import { describe, expect, it } from 'vitest';
 import { type BlockForm, leafOf } from '../../runtime/drivers/packer/block.ts';
-import { FileDag } from '../../runtime/drivers/packer/file-dag.ts';
-import { type Cut, packFile } from '../../runtime/drivers/packer/pack-file.ts';
+import { type Cut, FileDag, packFile } from '../../runtime/drivers/packer/pack-file.ts';
 import { tableBytes } from './cid-table.ts';
 import { unpacked } from './unpack.ts';
 

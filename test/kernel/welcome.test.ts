@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Role } from '../../core/plugin/nodes.ts';
-import { issueTexts } from '../../plugins/health/issues.ts';
+import { issueTexts } from '../../plugins/health/judge.ts';
 import type { Booted } from '../../runtime/boot/boot.ts';
 import { welcome } from '../../runtime/boot/welcome.ts';
 

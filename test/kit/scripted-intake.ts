@@ -5,8 +5,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
 import type { Intake, NewPartialFile, Pace, PartialFile, ReceivedFile } from '../../core/ports/intake.ts';
-import { writeSegmentBlock } from '../../core/vod/segment-block.ts';
-import { writeSegmentIndex } from '../../core/vod/segment-index.ts';
+import { writeSegmentBlock, writeSegmentIndex } from '../../core/vod/segment-index.ts';
 
 export interface ScriptedIntake extends Intake {
   /** Bytes that the disk has for files; less than none: it is nearly full. */

@@ -1,6 +1,5 @@
 /** Cuts films as the program does, and reads what came of it. */
-import { readSegmentBlock } from '../../core/vod/segment-block.ts';
-import { readSegmentIndex, type SegmentIndex } from '../../core/vod/segment-index.ts';
+import { readSegmentBlock, readSegmentIndex, type SegmentIndex } from '../../core/vod/segment-index.ts';
 import { inspectFile } from '../../runtime/media/mp4/inspect/inspect-file.ts';
 import { readFilm } from '../../runtime/media/mp4/inspect/read-film.ts';
 import { type Bytes, join } from './build.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { cidr } from '../../core/base/cidr.ts';
-import { refusalOf } from '../../runtime/drivers/outbound/guard.ts';
+import { refusalOf } from '../../runtime/drivers/outbound/resolver.ts';
 import { client, receiver, said } from './kit.ts';
 
 const closed = [

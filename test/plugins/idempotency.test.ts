@@ -320,7 +320,7 @@ function slowPlugin(
         '/api/slow',
         async ({ request }) => {
           const principal = await authenticate(request, kit.use(authenticator));
-          return once(request, { principal, run });
+          return once(request, { account: principal.accountId, run });
         },
         says('Takes its time.', {
           name: 'slow',

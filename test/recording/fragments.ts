@@ -1,5 +1,5 @@
 import { readAudioHeader, readVideoHeader } from '../../runtime/media/codecs/headers.ts';
-import { AUDIO_AAC, VIDEO_AVC } from '../../runtime/media/flv/codec.ts';
+import { AUDIO_AAC, VIDEO_AVC } from '../../runtime/media/flv/message.ts';
 import {
   CTS,
   DTS,

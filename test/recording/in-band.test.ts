@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readVideoHeader } from '../../runtime/media/codecs/headers.ts';
-import { VIDEO_AV1, VIDEO_AVC, VIDEO_HEVC } from '../../runtime/media/flv/codec.ts';
+import { VIDEO_AV1, VIDEO_AVC, VIDEO_HEVC } from '../../runtime/media/flv/message.ts';
+import { readOwnFragment } from '../../runtime/media/mp4/fragment-reader.ts';
 import { writeInit } from '../../runtime/media/mp4/init.ts';
-import { readOwnFragment } from '../../runtime/media/mp4/own-fragment.ts';
 import { readInit } from '../../runtime/media/mp4/read-init.ts';
 import { parameterSets, withParameterSets } from '../../runtime/media/recording/file/in-band.ts';
 import { readFragments } from '../hls/boxes.ts';

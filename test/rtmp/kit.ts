@@ -3,8 +3,12 @@ import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/po
 import { Arena, type MediaSink } from '../../runtime/media/publish/sink.ts';
 import { type AmfValue, encodeAmf0, readAmf0 } from '../../runtime/media/rtmp/amf0.ts';
 import { ChunkParser } from '../../runtime/media/rtmp/chunk-parser.ts';
-import type { PublishEnd, PublishHandlers } from '../../runtime/media/rtmp/publish.ts';
-import { type RtmpConfig, RtmpSession } from '../../runtime/media/rtmp/session.ts';
+import {
+  type PublishEnd,
+  type PublishHandlers,
+  type RtmpConfig,
+  RtmpSession,
+} from '../../runtime/media/rtmp/session.ts';
 
 /** The defaults of the config, ms and bytes. */
 export const rtmpDefaults: RtmpConfig = {

@@ -1,4 +1,4 @@
-import { byteRange } from '../../core/base/byte-range.ts';
+import { byteRange } from '../../core/http/file-answer.ts';
 
 /**
  * Asks for random ranges of a file, odd and wrong ones too, and compares what comes with `whole`. Throws at the first

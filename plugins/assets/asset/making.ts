@@ -14,10 +14,9 @@ import {
   keysOf,
   outputOf,
 } from '../contract.ts';
-import { accept } from './accept.ts';
+import { accept, received } from './accept.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetOf, assetRow, folderOf, watchedRow } from './document.ts';
-import { received } from './normalise.ts';
 import { shownAsset } from './present.ts';
 
 /** Assets, for the plugins that make them. */

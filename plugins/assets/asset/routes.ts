@@ -2,10 +2,11 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { userTagsSchema } from '../../../core/base/name.ts';
-import { authenticate, authenticator, type Principal } from '../../../core/http/auth.ts';
+import type { Principal } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import type { Caller } from '../../../core/http/caller.ts';
 import { says } from '../../../core/http/http.ts';
+import { keyedRoutes } from '../../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../../core/http/list.ts';
 import { json, nothing } from '../../../core/http/operation.ts';
 import { type Quota, quota } from '../../../core/http/quota.ts';
@@ -25,7 +26,7 @@ import { videoRoutes } from './video.ts';
 /** `/api/asset`: list, read, change, delete; the file itself is in video.ts, what makes one in uploads/ and imports/. */
 export function routes(kit: AssetsKit): AnyElysia {
   const { resources, actors } = kit;
-  const keys = kit.use(authenticator);
+  const { keyed } = keyedRoutes(kit);
   const shown = shownAsset(kit);
   const urls = uploadUrls(kit);
   const change = bodyReader(
@@ -47,10 +48,7 @@ export function routes(kit: AssetsKit): AnyElysia {
     .use(tusRoutes(kit, { urls }))
     .get(
       '/api/asset',
-      async ({ request }) => {
-        const { accountId: account } = await authenticate(request, keys);
-        return list(request, { account, present });
-      },
+      keyed(({ request, principal: { accountId: account } }) => list(request, { account, present })),
       says('Lists assets, newest first; parameters as for streams.', {
         name: 'listAssets',
         query: listParameters(fields),
@@ -60,10 +58,9 @@ export function routes(kit: AssetsKit): AnyElysia {
     )
     .get(
       '/api/asset/:id',
-      async ({ request, params: { id } }) => {
-        const principal = await authenticate(request, keys);
-        return Response.json(await present(await owned(principal, id), kit.caller(request)));
-      },
+      keyed(async ({ request, params: { id }, principal }) =>
+        Response.json(await present(await owned(principal, id), kit.caller(request))),
+      ),
       says('One asset.', {
         name: 'getAsset',
         answers: { 200: json(shown.schema, 'The asset.') },
@@ -72,15 +69,14 @@ export function routes(kit: AssetsKit): AnyElysia {
     )
     .patch(
       '/api/asset/:id',
-      async ({ request, params: { id } }) => {
-        const principal = await authenticate(request, keys);
+      keyed(async ({ request, params: { id }, principal }) => {
         // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
         await owned(principal, id);
         const changes = await change.read(request);
         if (Object.keys(changes).length > 0)
           await actors.ask(asset, id, { type: 'change', changes }).catch(unlessDeleted(id));
         return Response.json(await present(await owned(principal, id), kit.caller(request)));
-      },
+      }),
       says('Changes the fields that the body names. 200 with the asset.', {
         name: 'changeAsset',
         body: change,
@@ -90,11 +86,11 @@ export function routes(kit: AssetsKit): AnyElysia {
     )
     .delete(
       '/api/asset/:id',
-      async ({ request, params: { id } }) => {
-        await owned(await authenticate(request, keys), id);
+      keyed(async ({ params: { id }, principal }) => {
+        await owned(principal, id);
         await actors.ask(asset, id, { type: 'delete' }).catch(unlessDone);
         return new Response(null, { status: 204 });
-      },
+      }),
       says('Deletes an asset and its file; if it is a recording, also the recording. 204.', {
         name: 'deleteAsset',
         answers: { 204: nothing },

@@ -1,9 +1,10 @@
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { hasCode } from '../../../core/base/fault.ts';
 import type { Intake, ReceivedFile } from '../../../core/ports/intake.ts';
 import { broken, failed, tooLarge } from './faults.ts';
 import type { Source } from './source.ts';
 import { Anew, Transfer, type TransferOptions } from './transfer.ts';
-import { type Bytes, unpacked } from './unpack.ts';
 
 /** How long nothing may come of a file, over all connections, ms. */
 const longestStill = 2 * 60_000;
@@ -69,3 +70,57 @@ async function received(transfer: Transfer, options: DownloadOptions): Promise<R
 
 /** `ReadableStream.from` is a standard that lib.dom does not know yet. */
 const Streams = ReadableStream as unknown as { from(bytes: Bytes): ReadableStream<Uint8Array> };
+
+/** Unpacked bytes up to which the ratio does not matter. */
+const smallSize = 64 * 1_048_576;
+/** How many times larger than its gzip a file may be: films hardly shrink. */
+const mostRatio = 20;
+
+/** Bytes, until there are none. */
+type Bytes = AsyncIterable<Uint8Array>;
+
+/**
+ * What a body says by its `Content-Encoding`. None is asked for, but object stores send what they were given with whatever header
+ * they were given for it (S3), and browsers and `curl --compressed` show the file behind it. Unpacked by the threads of zlib.
+ * Faults: `import.failed` for other encodings, for what is no gzip, and for more than the limits allow.
+ */
+function unpacked(body: Bytes, { encoding }: { encoding: string }): Bytes {
+  if (encoding === '') return body;
+  if (encoding === 'gzip' || encoding === 'x-gzip') return gunzipped(body);
+  throw failed('it comes with a Content-Encoding that was not asked for and is not gzip');
+}
+
+async function* gunzipped(body: Bytes): Bytes {
+  let packed = 0;
+  let size = 0;
+  let wrong: unknown;
+  const counted = async function* () {
+    try {
+      for await (const piece of body) {
+        packed += piece.length;
+        yield piece;
+      }
+    } catch (error) {
+      wrong = error;
+      throw error;
+    }
+  };
+  const gunzip = createGunzip();
+  const source = Readable.from(counted(), { objectMode: false });
+  source.on('error', (error) => gunzip.destroy(error));
+  try {
+    for await (const piece of source.pipe(gunzip)) {
+      size += piece.length;
+      if (size > smallSize && size > packed * mostRatio)
+        throw failed(`it comes as gzip, and unpacked it is more than ${mostRatio} times as large`);
+      yield piece;
+    }
+  } catch (error) {
+    if (wrong !== undefined) throw wrong;
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    throw code.startsWith('Z_') ? failed('it comes as gzip, and cannot be unpacked') : error;
+  } finally {
+    source.destroy();
+    gunzip.destroy();
+  }
+}

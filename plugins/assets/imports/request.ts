@@ -1,17 +1,25 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../../core/base/fault.ts';
+import { bytesOf, milliseconds } from '../../../core/base/config-fields.ts';
+import { Fault, hasCode } from '../../../core/base/fault.ts';
+import { uuid } from '../../../core/base/ids.ts';
 import { userTagsSchema } from '../../../core/base/name.ts';
 import { object } from '../../../core/base/schema.ts';
-import { authenticate, authenticator } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import { says } from '../../../core/http/http.ts';
-import { idempotent } from '../../../core/http/idempotency.ts';
+import { keyedRoutes } from '../../../core/http/keyed.ts';
 import { json } from '../../../core/http/operation.ts';
+import { services } from '../../../core/plugin/services.ts';
+import type { ReceivedFile } from '../../../core/ports/intake.ts';
+import type { TaskKind, TaskResult, TaskWork } from '../../tasks/contract.ts';
+import { acceptAny, comeStage, isNormalised, stage } from '../asset/accept.ts';
+import { settle } from '../asset/making.ts';
 import { assetName, type ShownAsset, shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
-import { assets, orderFaults } from '../contract.ts';
+import { assets, orderFaults, outputOf } from '../contract.ts';
+import { download } from './download.ts';
 import { type Source, sourceOf } from './source.ts';
+import { transferLimits } from './transfer.ts';
 
 /** Characters of the URL of an import. */
 const mostUrlCharacters = 8192;
@@ -19,27 +27,20 @@ const mostUrlCharacters = 8192;
 /** `POST /api/asset/import`: an asset whose file is fetched from a URL, and the task that does it. */
 export function importRoute(kit: AssetsKit): AnyElysia {
   const body = bodyOf(shownAsset(kit));
-  const keys = kit.use(authenticator);
   const made = kit.use(assets);
-  const once = idempotent(kit);
+  const { once } = keyedRoutes(kit);
 
   return new Elysia().post(
     '/api/asset/import',
-    async ({ request }) => {
-      const principal = await authenticate(request, keys);
-      return once(request, {
-        principal,
-        run: async ({ id, caller }) => {
-          const { url, name: asked, userTags } = await body.read(request);
-          const { shown, name } = checkedSource(url, kit);
-          const { accountId: account, keyName: createdByTokenName } = principal;
-          const source = { type: 'url', url: shown } as const;
-          const given = { id, account, name: asked ?? name, source, userTags, createdByTokenName };
-          const ordered = await made.order({ ...given, params: { url: shown }, secret: { url } }, caller);
-          return Response.json(ordered, { status: 201 });
-        },
-      });
-    },
+    once(async ({ request, principal, id, caller }) => {
+      const { url, name: asked, userTags } = await body.read(request);
+      const { shown, name } = checkedSource(url, kit);
+      const { accountId: account, keyName: createdByTokenName } = principal;
+      const source = { type: 'url', url: shown } as const;
+      const given = { id, account, name: asked ?? name, source, userTags, createdByTokenName };
+      const ordered = await made.order({ ...given, params: { url: shown }, secret: { url } }, caller);
+      return Response.json(ordered, { status: 201 });
+    }),
     says(
       'Creates an asset whose file the server fetches from a URL. 201 with the asset and the task of the import; the task shows the progress.',
       {
@@ -79,3 +80,56 @@ const bodyOf = ({ readOnly }: ShownAsset) =>
     },
     { readOnly },
   );
+
+/** Imports as tasks: fetches the file of an asset, looks into it, stores it, makes the asset ready. */
+export function importKind(kit: AssetsKit): TaskKind {
+  return {
+    type: 'import',
+    async renew(task) {
+      await kit.use(assets).renew(task);
+      return {};
+    },
+    run: (work) => run(work, kit),
+  };
+}
+
+/** A repeat, also one side by side with a worker that is thought to be dead, makes no second file: the first one counts. */
+async function run(work: TaskWork, kit: AssetsKit): Promise<TaskResult> {
+  const { account, signal } = work;
+  const source = sourceOf((work.secret as { url: string }).url);
+  if (!source) throw new TypeError(`import ${work.id} has no URL`);
+  const asset = await kit.use(assets).ofWork(work, { type: 'url', url: source.shown });
+  if (!asset) return deleted;
+  // A former try got so far, and its end was not heard of.
+  if (asset.file) return { outcome: 'done', output: outputOf(asset.file, asset) };
+  let file: ReceivedFile | undefined;
+  try {
+    const { outbound, clock, config } = kit;
+    const come = comeStage(await isNormalised(kit));
+    file = await download(source, {
+      ...{ outbound, clock, account, signal, limits: transferLimits },
+      intake: kit.use(services.intake),
+      most: bytesOf(config.maxImportSize),
+      time: milliseconds(config.importTime),
+      progress: (fraction) => work.progress(fraction * come),
+    });
+    const { id, name } = asset;
+    const storing = () => work.progress(stage.storing);
+    const progress = (fraction: number) => work.progress(come + fraction * (stage.normalised - come));
+    const of = { assetId: id, workId: uuid(), name };
+    const made = await acceptAny(of, { file, signal, kit, storing, progress });
+    const its = await settle(made, { id, signal, kit });
+    return its ? { outcome: 'done', output: outputOf(its, { name }) } : deleted;
+  } catch (error) {
+    if (isFinal(error)) return { outcome: 'failed', message: error.message };
+    throw error;
+  } finally {
+    await file?.discard();
+  }
+}
+
+function isFinal(error: unknown): error is Fault {
+  return ['import.failed', 'upload.refused', 'conversion.refused'].some((code) => hasCode(error, code));
+}
+
+const deleted: TaskResult = { outcome: 'failed', message: 'The asset of this import was deleted.' };

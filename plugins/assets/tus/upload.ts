@@ -3,7 +3,7 @@ import { uuid } from '../../../core/base/ids.ts';
 import { hold } from '../../../core/http/hold.ts';
 import type { PartialFile, ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
-import { comeStage, isNormalised } from '../asset/normalise.ts';
+import { comeStage, isNormalised } from '../asset/accept.ts';
 import type { AssetsKit } from '../config.ts';
 import { fileTaskOf } from '../contract.ts';
 import { accepted, cancelled, stopping } from '../uploads/faults.ts';

@@ -9,8 +9,8 @@ import { openly, publicPreflightAge, readableByAll } from '../../../core/http/pu
 import { services } from '../../../core/plugin/services.ts';
 import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
+import { comeStage, isNormalised } from '../asset/accept.ts';
 import type { AssetDocument } from '../asset/document.ts';
-import { comeStage, isNormalised } from '../asset/normalise.ts';
 import { shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { fileTaskOf } from '../contract.ts';

@@ -2,10 +2,9 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { userTagsSchema } from '../../../core/base/name.ts';
 import { object } from '../../../core/base/schema.ts';
-import { authenticate, authenticator } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import { says } from '../../../core/http/http.ts';
-import { idempotent } from '../../../core/http/idempotency.ts';
+import { keyedRoutes } from '../../../core/http/keyed.ts';
 import { json } from '../../../core/http/operation.ts';
 import type { TaskKind } from '../../tasks/contract.ts';
 import { assetName, shownAsset } from '../asset/present.ts';
@@ -18,34 +17,27 @@ const urlLife = 12 * 3_600_000;
 
 /** `POST /api/asset/request-upload`: an asset, its task, and where to send its file. */
 export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
-  const keys = kit.use(authenticator);
   const made = kit.use(assets);
-  const once = idempotent(kit);
+  const { once } = keyedRoutes(kit);
   const body = bodyReader({ name: assetName, userTags: Type.Optional(userTagsSchema) }, shownAsset(kit));
 
   return new Elysia().post(
     '/api/asset/request-upload',
-    async ({ request }) => {
-      const principal = await authenticate(request, keys);
-      return once(request, {
-        principal,
-        run: async ({ id, caller }) => {
-          const { name, userTags } = await body.read(request);
-          const { accountId: account, keyName: createdByTokenName, keyId } = principal;
-          const expires = kit.clock.now() + urlLife;
-          const source = { type: 'directUpload' } as const;
-          const ordered = await made.order(
-            { id, account, name, source, userTags, createdByTokenName, deadline: expires, lateMessage },
-            caller,
-          );
-          return Response.json({
-            url: await urls.make({ what: 'PUT', assetId: id }, { expires, caller, keyId }),
-            tusEndpoint: await urls.make({ what: 'TUS', assetId: id }, { expires, caller, keyId }),
-            ...ordered,
-          });
-        },
+    once(async ({ request, principal, id, caller }) => {
+      const { name, userTags } = await body.read(request);
+      const { accountId: account, keyName: createdByTokenName, keyId } = principal;
+      const expires = kit.clock.now() + urlLife;
+      const source = { type: 'directUpload' } as const;
+      const ordered = await made.order(
+        { id, account, name, source, userTags, createdByTokenName, deadline: expires, lateMessage },
+        caller,
+      );
+      return Response.json({
+        url: await urls.make({ what: 'PUT', assetId: id }, { expires, caller, keyId }),
+        tusEndpoint: await urls.make({ what: 'TUS', assetId: id }, { expires, caller, keyId }),
+        ...ordered,
       });
-    },
+    }),
     says(
       'Creates an asset and returns URLs for the upload of its file, by PUT or tus. They are valid for 12 h and need no key.',
       {

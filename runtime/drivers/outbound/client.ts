@@ -7,11 +7,10 @@ import type {
   OutboundRequest,
   OutboundStream,
 } from '../../../core/ports/outbound.ts';
-import { Connection } from './connection.ts';
+import { Connection, Pool } from './connection.ts';
 import { type Exchange, type ExchangeHead, exchange } from './exchange.ts';
 import { failure } from './failure.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
-import { Pool } from './pool.ts';
 import { reach } from './reach.ts';
 import { isSource, redirect, requestProblem } from './request-head.ts';
 import { hostProblem, type Lookup, resolver } from './resolver.ts';

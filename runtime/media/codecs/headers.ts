@@ -1,4 +1,4 @@
-import { AUDIO_AAC, VIDEO_AV1, VIDEO_AVC, VIDEO_HEVC } from '../flv/codec.ts';
+import { AUDIO_AAC, VIDEO_AV1, VIDEO_AVC, VIDEO_HEVC } from '../flv/message.ts';
 import { parseAac } from './aac.ts';
 import { parseAv1 } from './av1.ts';
 import { parseAvc } from './avc.ts';

@@ -1,12 +1,11 @@
-import { access } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import type { Log } from '../../../core/base/log.ts';
 import { pause } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { ownMark } from '../../base/process-mark.ts';
+import { fateOf, ownMark, startOf } from '../../base/process-mark.ts';
 import { askFfmpeg, doesHide, type FfmpegAbout } from './about.ts';
 import type { FfmpegCommand } from './command.ts';
 import { hiddenFile } from './hidden-file.ts';
-import { killOrphans, markName } from './owner.ts';
 import { type FfmpegHandlers, type FfmpegProcess, startProcess } from './process.ts';
 
 /** ms between two starts: each blocks the thread that reads sockets for a moment, longer while others start. */
@@ -240,4 +239,29 @@ function isThere(path: string): Promise<boolean> {
 
 function refusal(reason: FfmpegRefusal['reason']): FfmpegRefusal {
   return { ok: false, reason };
+}
+
+/** The first variable of each process that is started here: the mark of its server. So nothing must be stored for a crash. */
+const markName = 'MILLRACE_FFMPEG_OF';
+
+/** Kills the processes of servers that are dead (`kill -9`). Only Linux tells the variables of a process. Returns how many. */
+export async function killOrphans(): Promise<number> {
+  let killed = 0;
+  for (const name of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/.test(name)) continue;
+    const pid = Number(name);
+    const start = await startOf(pid);
+    const variables = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
+    const [, owner] = variables.split('\0', 1)[0].split(`${markName}=`);
+    if (owner === undefined || (await fateOf(owner)) !== 'dead') continue;
+    // Its id may belong to another process by now.
+    if ((await startOf(pid)) !== start) continue;
+    try {
+      process.kill(pid, 'SIGKILL');
+      killed += 1;
+    } catch {
+      // It ended by itself just now.
+    }
+  }
+  return killed;
 }

@@ -5,13 +5,18 @@ import { opusDuration } from '../codecs/opus.ts';
 import {
   AUDIO_AAC,
   AUDIO_OPUS,
+  AudioMessage,
   audioRefusal,
+  FRAME,
+  HEADER,
+  NOTHING,
+  OTHER_TRACK,
   VIDEO_AV1,
   VIDEO_AVC,
   VIDEO_HEVC,
+  VideoMessage,
   videoRefusal,
-} from '../flv/codec.ts';
-import { AudioMessage, FRAME, HEADER, NOTHING, OTHER_TRACK, VideoMessage } from '../flv/message.ts';
+} from '../flv/message.ts';
 import type { MemoryShare } from '../publish/memory-budget.ts';
 import type { OwnDelay } from '../publish/own-delay.ts';
 import { Arena, type MediaSink } from '../publish/sink.ts';

@@ -1,4 +1,4 @@
-import { freeBytes } from '../../base/free-bytes.ts';
+import { freeBytes } from '../../base/copy-bytes.ts';
 
 /**
  * Buffers that are used again, shared by the outputs of a node. Sizes come in classes, four to an octave

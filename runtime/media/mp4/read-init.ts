@@ -1,11 +1,9 @@
+import { mostTracks } from './fragment-reader.ts';
 import { type Box, Children, Fields, Refusal } from './inspect/boxes.ts';
 import { readTimes, readTrackHead } from './inspect/movie.ts';
 
 /** Bytes of an init segment: it holds two headers of 64 KiB at most. */
 export const initBytes = 262_144;
-
-/** Tracks of an init segment or a fragment. The packager writes two. */
-export const mostTracks = 8;
 
 /** One track of an init segment. */
 export interface InitTrack {

@@ -1,4 +1,4 @@
-import { freeBytes } from '../../base/free-bytes.ts';
+import { freeBytes } from '../../base/copy-bytes.ts';
 import type { MemoryHold } from './memory-budget.ts';
 
 /**

@@ -58,7 +58,7 @@ export interface PublishedHeader<C> {
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** As `flv/codec.ts` names it. */
+  /** As `flv/message.ts` names it. */
   readonly codec: number;
   readonly config: C;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { VideoConfig } from '../codecs/config.ts';
 import { avcHeader, PICTURE_HEAD, SOUND_HEAD, soundHeader, writePicture, writeSound } from '../flv/body.ts';
-import { AUDIO_AAC, AUDIO_OPUS, VIDEO_AVC } from '../flv/codec.ts';
+import { AUDIO_AAC, AUDIO_OPUS, VIDEO_AVC } from '../flv/message.ts';
 import type { BufferPool } from '../live/pool.ts';
 import { CTS, DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../mp4/fragment.ts';
 import type { AudioEntry } from '../mp4/init.ts';

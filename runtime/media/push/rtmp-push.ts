@@ -9,13 +9,11 @@ import { failure } from '../../drivers/outbound/failure.ts';
 import { reach } from '../../drivers/outbound/reach.ts';
 import { type Lookup, type Resolver, resolver } from '../../drivers/outbound/resolver.ts';
 import type { Place } from '../../drivers/outbound/target.ts';
-import { ClientSession, chunkStreamOf } from '../rtmp/client-session.ts';
-import { flashVersions } from '../rtmp/flash-version.ts';
+import { ClientSession, chunkStreamOf, isKnownCode, type PublishRefusal } from '../rtmp/client-session.ts';
 import { chunkedSize, writeChunks } from '../rtmp/message-writer.ts';
 import { ProtocolError } from '../rtmp/protocol-error.ts';
 import { WindowCount } from '../rtmp/window-count.ts';
 import type { Framing, OpenPush, PushConnection, PushHandlers } from './connection.ts';
-import { refusalTrouble } from './rtmp-trouble.ts';
 import { badUrl, outboundTrouble, trouble } from './troubles.ts';
 
 export interface RtmpPushOptions {
@@ -156,7 +154,7 @@ class RtmpPush implements PushConnection {
     const session = new ClientSession({
       target,
       chunkSize: CHUNK_BYTES,
-      flashVer: flashVersions.push,
+      isPush: true,
       send: (bytes) => this.#say(bytes),
       onPublishing: (streamId) => {
         this.#cancelDeadline();
@@ -267,3 +265,39 @@ function placeOf({ scheme, to }: RtmpUrl): Place {
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }
+
+/**
+ * Why a server refused the stream, in words that hold nothing of what it says but known codes.
+ *
+ * @param options.wasAccepted It said yes before: whatever it ended the stream for, the URL and the key were right then. */
+function refusalTrouble(
+  { code, asksForUser }: PublishRefusal,
+  { wasAccepted }: { wasAccepted: boolean },
+): PushTrouble {
+  if (asksForUser) {
+    const what =
+      'the server asks for a user and a password, which is not supported; use one that takes a key';
+    return trouble('rejected', what);
+  }
+  // The one says nothing, the other is a text of the server's own.
+  const isNews = code !== 'NetConnection.Call.Failed' && isKnownCode(code);
+  if (wasAccepted) {
+    const named = isNews ? ` with ${code}` : '';
+    return trouble('rejected', `the server accepted the stream and then ended it${named}`);
+  }
+  if (!isNews) return trouble('rejected', `the server refused the stream; ${CHECK_URL}`);
+  const what = `the server refused the stream with ${code}`;
+  const advice = ADVICE[code];
+  return trouble('rejected', advice === undefined ? what : `${what}: ${advice}`);
+}
+
+const CHECK_URL = "check the target's URL and its key";
+/** What is known to help. */
+const ADVICE: Readonly<Record<string, string>> = {
+  'NetConnection.Connect.InvalidApp': 'it does not know the path of the URL in front of the key',
+  'NetConnection.Connect.Rejected': CHECK_URL,
+  'NetStream.Publish.BadName': 'the key is wrong, or something else is streaming with it',
+  'NetStream.Publish.Denied': CHECK_URL,
+  'NetStream.Publish.Rejected': `${CHECK_URL}, and that nothing else is streaming with it`,
+  'NetStream.Publish.Unauthorized': CHECK_URL,
+};

@@ -1,17 +1,17 @@
 import type { RtmpUrl } from '../../../core/push-url/rtmp-url.ts';
 import { type AmfValue, encodeAmf0 } from './amf0.ts';
 import { ChunkParser } from './chunk-parser.ts';
-import { capabilities, readCommand } from './command.ts';
 import { Acknowledgements, HANDSHAKE } from './inbound.ts';
 import { encodeMessage, messageType } from './message-writer.ts';
+import { capabilities, flashVersions, readCommand } from './net-connection.ts';
 import { ProtocolError } from './protocol-error.ts';
 
 export interface ClientSessionOptions {
   readonly target: Pick<RtmpUrl, 'app' | 'key' | 'tcUrl'>;
   /** Bytes of payload in a chunk that we send. */
   readonly chunkSize: number;
-  /** What the server is told that we are. */
-  readonly flashVer: string;
+  /** It is a push of what somebody else sends here, and says so. */
+  readonly isPush?: boolean;
   /** Bytes for the server: whole messages, not used again. */
   send(bytes: Uint8Array): void;
   /** The server has said `NetStream.Publish.Start`: media may be sent in this message stream. At most once. */
@@ -111,7 +111,8 @@ export class ClientSession {
   }
 
   #connect(answer: Uint8Array): void {
-    const { flashVer, target } = this.#options;
+    const { isPush, target } = this.#options;
+    const flashVer = flashVersions[isPush ? 'push' : 'encoder'];
     const { app, tcUrl } = target;
     this.#options.send(answer.slice());
     this.#control(messageType.setChunkSize, [this.#options.chunkSize]);

@@ -3,9 +3,8 @@ import { Fault } from '../../../core/base/fault.ts';
 import type { Log } from '../../../core/base/log.ts';
 import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import { freeBytes } from '../../base/free-bytes.ts';
-import type { PublishHandlers } from './publish.ts';
-import { leaving, type RtmpConfig, RtmpSession, SWEEP_INTERVAL } from './session.ts';
+import { freeBytes } from '../../base/copy-bytes.ts';
+import { leaving, type PublishHandlers, type RtmpConfig, RtmpSession, SWEEP_INTERVAL } from './session.ts';
 import { SocketWriter } from './socket-writer.ts';
 import { WindowCount, WindowCounts } from './window-count.ts';
 

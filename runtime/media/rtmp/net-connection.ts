@@ -1,7 +1,9 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import { type Command, capabilitiesFor, isFromPush, readApp, readCommand, readKey } from './command.ts';
+import { AUDIO_CODES, VIDEO_CODES } from '../flv/message.ts';
+import { type AmfValue, readAmf0 } from './amf0.ts';
+import { messageType } from './message-writer.ts';
 import { ProtocolError } from './protocol-error.ts';
-import { replies } from './replies.ts';
+import { replies, windowAckSize } from './replies.ts';
 import { WindowCount } from './window-count.ts';
 
 export interface NetConnectionOptions {
@@ -15,8 +17,8 @@ export interface NetConnectionOptions {
 }
 
 /**
- * The commands of one connection (RTMP 1.0, section 7.2): what does not touch a publish is answered here.
- * Commands it does not know are ignored, as encoders send some of their own.
+ * The commands of one connection (RTMP 1.0, section 7.2), and what it asks of the protocol: what does not touch a publish is
+ * answered here. Commands it does not know are ignored, as encoders send some of their own.
  */
 export class NetConnection {
   /** The application asked for; undefined before `connect`. */
@@ -28,23 +30,45 @@ export class NetConnection {
   readonly #options: NetConnectionOptions;
   readonly #streams = new Set<number>();
   readonly #commands = new WindowCount(commandLimit);
+  /** Window Acknowledgement Size that the peer was told last. */
+  #toldWindow = windowAckSize;
 
   constructor(options: NetConnectionOptions) {
     this.#options = options;
   }
 
-  /** Counts something the server answers. Throws `ProtocolError` when it becomes too much. */
-  admit(): void {
-    if (!this.#commands.admit(this.#options.clock.now())) throw new ProtocolError('too many commands');
-  }
-
   /** A command message of type 17 or 20 in `bytes[start, end)`. Throws `ProtocolError`. */
   receive(type: number, streamId: number, bytes: Uint8Array, start: number, end: number): void {
-    this.admit();
+    this.#admit();
     const command = readCommand(type, bytes, start, end);
     if (command.name === 'connect') this.#connect(command);
     else if (this.app === undefined) throw new ProtocolError('a command came before connect');
     else this.#obey(command, streamId);
+  }
+
+  /** A User Control message in `bytes[start, end)`. A ping is answered. */
+  ping(bytes: Uint8Array, start: number, end: number): void {
+    if (end - start < 6 || bytes[start] !== 0 || bytes[start + 1] !== PING_REQUEST) return;
+    this.#admit();
+    this.#options.write(replies.pong(bytes.subarray(start + 2, start + 6)));
+  }
+
+  /**
+   * The peer bounds what we may send unacknowledged. We send far less than any bound, but it is owed the
+   * window it asks for when that is another than the one it heard last (5.4.5).
+   */
+  limit(bytes: Uint8Array, start: number, end: number): void {
+    if (end - start < 5) return;
+    const size = new DataView(bytes.buffer, bytes.byteOffset + start).getUint32(0);
+    if (size === 0 || size === this.#toldWindow) return;
+    this.#admit();
+    this.#toldWindow = size;
+    this.#options.write(replies.window(size));
+  }
+
+  /** Counts something the server answers. Throws `ProtocolError` when it becomes too much. */
+  #admit(): void {
+    if (!this.#commands.admit(this.#options.clock.now())) throw new ProtocolError('too many commands');
   }
 
   #connect(command: Command): void {
@@ -106,5 +130,116 @@ export class NetConnection {
 
 /** Commands and pings, and as many messages of metadata, in 10 s. */
 export const commandLimit = { most: 50, window: 10_000 };
+const PING_REQUEST = 6;
 /** Open by `createStream` in one connection; encoders open one. */
 const MOST_MESSAGE_STREAMS = 8;
+
+/** A command message (RTMP 1.0, section 7.2). */
+interface Command {
+  readonly name: string;
+  readonly transaction: number;
+  /** The command object, then the arguments. */
+  readonly values: readonly AmfValue[];
+}
+
+/** Reads a command of type 20, or of type 17: one format byte, then AMF0. Throws `ProtocolError`. */
+export function readCommand(type: number, bytes: Uint8Array, start: number, end: number): Command {
+  const [name, transaction, ...values] = readValues(type === messageType.commandAmf3, bytes, start, end);
+  if (typeof name !== 'string') throw new ProtocolError('a command has no name');
+  return { name, transaction: typeof transaction === 'number' ? transaction : 0, values };
+}
+
+/**
+ * The values of a `@setDataFrame` or `onMetaData` message, or undefined for any
+ * other data message and for one that cannot be read: nothing hangs on metadata.
+ */
+export function readMetadata(
+  type: number,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): readonly AmfValue[] | undefined {
+  try {
+    const values = readValues(type === messageType.dataAmf3, bytes, start, end);
+    if (values[0] === '@setDataFrame' || values[0] === 'onMetaData') return values;
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+  }
+  return undefined;
+}
+
+/** The application that `connect` asks for. Falls back on tcUrl, of which nothing else is believed. */
+function readApp(connect: Command): string {
+  const { app, tcUrl } = propertiesOf(connect);
+  if (typeof app === 'string' && app !== '') return trimName(app);
+  const path = typeof tcUrl === 'string' ? /^[a-z]+:\/\/[^/]*\/(.*)$/i.exec(tcUrl)?.[1] : undefined;
+  return trimName(path ?? '');
+}
+
+/** Whether `connect` comes from a push of a Millrace. Who says so falsely can do less than others, never more. */
+function isFromPush(connect: Command): boolean {
+  return propertiesOf(connect).flashVer === flashVersions.push;
+}
+
+/**
+ * What a server of Enhanced RTMP answers about itself in the properties of `connect`'s result (Enhanced RTMP v2,
+ * "Enhancing NetConnection connect Command"). Empty for an encoder that said nothing of the kind: old ones are
+ * spared what they do not know.
+ */
+function capabilitiesFor(connect: Command): { readonly [key: string]: AmfValue } {
+  const properties = propertiesOf(connect);
+  const isAsked = ['fourCcList', 'videoFourCcInfoMap', 'audioFourCcInfoMap', 'capsEx'].some(
+    (name) => name in properties,
+  );
+  return isAsked ? capabilities : {};
+}
+
+/** FourCcInfoMask: it is passed on, neither decoded nor encoded. */
+const CAN_FORWARD = 4;
+/** CapsExMask: ModEx is read. No Multitrack, as one track of each kind is taken; no Reconnect. */
+const MOD_EX = 4;
+/** What this program says of itself, as a server and as a publisher. */
+export const capabilities = {
+  fourCcList: [...VIDEO_CODES, ...AUDIO_CODES],
+  videoFourCcInfoMap: Object.fromEntries(VIDEO_CODES.map((code) => [code, CAN_FORWARD])),
+  audioFourCcInfoMap: Object.fromEntries(AUDIO_CODES.map((code) => [code, CAN_FORWARD])),
+  capsEx: MOD_EX,
+};
+
+/** The stream key of `publish`: its first argument up to the query. Undefined when that is no text. */
+function readKey(publish: Command): string | undefined {
+  const name = publish.values[1];
+  return typeof name === 'string' ? trimName(name) : undefined;
+}
+
+function propertiesOf(connect: Command): { readonly [key: string]: AmfValue } {
+  const properties = connect.values[0];
+  return typeof properties === 'object' && properties !== null
+    ? (properties as { readonly [key: string]: AmfValue })
+    : {};
+}
+
+/** Without query and without slashes around it. Scans, as a pattern for it could be made to backtrack. */
+function trimName(name: string): string {
+  const query = name.indexOf('?');
+  let end = query < 0 ? name.length : query;
+  let start = 0;
+  while (start < end && name[start] === '/') start += 1;
+  while (end > start && name[end - 1] === '/') end -= 1;
+  return name.slice(start, end);
+}
+
+function readValues(isAmf3: boolean, bytes: Uint8Array, start: number, end: number): AmfValue[] {
+  if (!isAmf3) return readAmf0(bytes, start, end);
+  if (start === end || bytes[start] !== 0) throw new ProtocolError('an AMF3 message does not hold AMF0');
+  return readAmf0(bytes, start + 1, end);
+}
+
+/**
+ * What we call ourselves in `connect` (RTMP 1.0, section 7.2.1.1): as an encoder of Adobe's, which every server knows. A push
+ * says that it is one, so that the server it reaches, should that be a Millrace, takes no key from an encoder for it.
+ */
+export const flashVersions = {
+  encoder: 'FMLE/3.0 (compatible; Millrace)',
+  push: 'FMLE/3.0 (compatible; Millrace push)',
+} as const;

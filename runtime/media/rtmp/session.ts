@@ -1,12 +1,11 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { PublishRefusal } from '../../../core/ports/media.ts';
-import { readMetadata } from './command.ts';
+import type { PublishGrant, PublishRefusal, PublishRequest } from '../../../core/ports/media.ts';
+import type { MediaSink } from '../publish/sink.ts';
 import { Inbound } from './inbound.ts';
 import { messageType } from './message-writer.ts';
-import { commandLimit, NetConnection } from './net-connection.ts';
+import { commandLimit, NetConnection, readMetadata } from './net-connection.ts';
 import { ProtocolError } from './protocol-error.ts';
-import { Publish, type PublishEnd, type PublishHandlers } from './publish.ts';
-import { replies, windowAckSize } from './replies.ts';
+import { replies } from './replies.ts';
 import { WindowCount } from './window-count.ts';
 
 /** What an operator sets, by the keys `rtmp.*`. Milliseconds and bytes. */
@@ -61,8 +60,6 @@ export class RtmpSession {
   readonly #connection: NetConnection;
   readonly #metadata = new WindowCount(commandLimit);
   #publish: Publish | undefined;
-  /** Window Acknowledgement Size that the peer was told last. */
-  #toldWindow = windowAckSize;
 
   constructor(options: RtmpSessionOptions) {
     const { config, clock } = options;
@@ -145,25 +142,9 @@ export class RtmpSession {
       if (!this.#metadata.admit(this.#options.clock.now())) return;
       const values = readMetadata(type, bytes, start, end);
       if (values !== undefined) this.#publish?.sink?.onMetadata(values);
-    } else if (type === messageType.userControl) {
-      if (end - start < 6 || bytes[start] !== 0 || bytes[start + 1] !== PING_REQUEST) return;
-      this.#connection.admit();
-      this.#options.write(replies.pong(bytes.subarray(start + 2, start + 6)));
-    } else if (type === messageType.windowAckSize) this.#inbound.setWindow(bytes, start, end);
-    else if (type === messageType.setPeerBandwidth) this.#onPeerBandwidth(bytes, start, end);
-  }
-
-  /**
-   * The peer bounds what we may send unacknowledged. We send far less than any bound, but it is owed the
-   * window it asks for when that is another than the one it heard last (5.4.5).
-   */
-  #onPeerBandwidth(bytes: Uint8Array, start: number, end: number): void {
-    if (end - start < 5) return;
-    const size = new DataView(bytes.buffer, bytes.byteOffset + start).getUint32(0);
-    if (size === 0 || size === this.#toldWindow) return;
-    this.#connection.admit();
-    this.#toldWindow = size;
-    this.#options.write(replies.window(size));
+    } else if (type === messageType.userControl) this.#connection.ping(bytes, start, end);
+    else if (type === messageType.windowAckSize) this.#inbound.setWindow(bytes, start, end);
+    else if (type === messageType.setPeerBandwidth) this.#connection.limit(bytes, start, end);
   }
 
   #onPublish(key: string, streamId: number): void {
@@ -307,7 +288,6 @@ const AUTHORISE_TIMEOUT = 10_000;
 const CLOSE_GRACE = 2_000;
 /** Characters; a longer key is refused without a look at the store. */
 const LONGEST_KEY = 256;
-const PING_REQUEST = 6;
 
 function unauthorized(message: string): PublishRefusal {
   return { granted: false, reason: 'unauthorized', message };
@@ -324,4 +304,93 @@ const tooSlow: PublishRefusal = {
   granted: false,
   reason: 'unavailable',
   message: 'The server took too long to answer. Try again.',
+};
+
+/** What owns publishes: the same for every session of a listener. */
+export interface PublishHandlers {
+  /** May this publish begin? Nothing it sends is parsed as media before the answer. A throw is a no. */
+  authorise(request: PublishRequest): Promise<PublishGrant | PublishRefusal>;
+  /**
+   * A granted publish begins; its media goes to this sink. Or it may no longer begin: it was ended while
+   * the grant was on its way. A refusal or a throw refuses it, and `detached` follows.
+   */
+  attach(grant: PublishGrant, request: PublishRequest): MediaSink | PublishRefusal;
+  /**
+   * A granted publish is over: exactly once for every grant that `authorise` gave, after the last call of
+   * its sink. Without `attach` before it when the encoder had gone, or had waited too long, by then.
+   */
+  detached(grant: PublishGrant, end: PublishEnd): void;
+}
+
+export interface PublishEnd {
+  /** Somebody ended it on purpose: the encoder by a command, or the server by closing the publish. */
+  readonly clean: boolean;
+  readonly by: 'encoder' | 'server';
+  /** One plain phrase for the log. */
+  readonly reason: string;
+}
+
+/** One publish, from the question whether it may to its end. Sees to it that `detached` is called once. */
+class Publish {
+  /** Message stream that carries its media. */
+  readonly streamId: number;
+  grant: PublishGrant | undefined;
+  /** There from the grant to the end. */
+  sink: MediaSink | undefined;
+  /** What the owner threw instead of an answer. */
+  error: unknown;
+  readonly #handlers: PublishHandlers;
+  #end: PublishEnd | undefined;
+
+  constructor(streamId: number, handlers: PublishHandlers) {
+    this.streamId = streamId;
+    this.#handlers = handlers;
+  }
+
+  /** Resolves undefined when granted, with `sink` set unless it has ended meanwhile. Never rejects. */
+  async ask(request: PublishRequest): Promise<PublishRefusal | undefined> {
+    const answer = await this.#authorise(request);
+    if (!answer.granted) return answer;
+    this.grant = answer;
+    if (this.#end !== undefined) {
+      this.#handlers.detached(answer, this.#end);
+      return undefined;
+    }
+    try {
+      const taken = this.#handlers.attach(answer, request);
+      if ('granted' in taken) {
+        this.end({ clean: false, by: 'server', reason: 'it was ended before it began' });
+        return taken;
+      }
+      if (this.#end === undefined) this.sink = taken;
+      return undefined;
+    } catch (error) {
+      this.error = error;
+      this.end({ clean: false, by: 'server', reason: 'the packager did not start' });
+      return failure;
+    }
+  }
+
+  /** The first end counts. Later ones do nothing. */
+  end(end: PublishEnd): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.sink = undefined;
+    if (this.grant !== undefined) this.#handlers.detached(this.grant, end);
+  }
+
+  async #authorise(request: PublishRequest): Promise<PublishGrant | PublishRefusal> {
+    try {
+      return await this.#handlers.authorise(request);
+    } catch (error) {
+      this.error = error;
+      return failure;
+    }
+  }
+}
+
+const failure: PublishRefusal = {
+  granted: false,
+  reason: 'unavailable',
+  message: 'The server could not take the broadcast. Try again.',
 };

@@ -1,5 +1,5 @@
 import type { StillBytes, StillSource } from '../../../core/ports/stills.ts';
-import { MDAT, MOOF } from '../mp4/fragment-boxes.ts';
+import { MDAT, MOOF } from '../mp4/fragment.ts';
 import { FragmentCursor, readFragment } from '../mp4/fragment-reader.ts';
 import { Refusal } from '../mp4/inspect/boxes.ts';
 import { type InitTrack, readInit } from '../mp4/read-init.ts';

@@ -3,8 +3,7 @@ import { Fault } from '../../../core/base/fault.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { ForeignFile } from '../../../core/ports/converter.ts';
 import type { Film, IndexedFilm } from '../../../core/vod/films.ts';
-import { readSegmentBlock } from '../../../core/vod/segment-block.ts';
-import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
+import { readSegmentBlock, readSegmentIndex } from '../../../core/vod/segment-index.ts';
 
 /** Bytes read at once of a file on this machine. */
 const readAtOnce = 262_144;

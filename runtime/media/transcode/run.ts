@@ -5,7 +5,6 @@ import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { Box } from '../mp4/inspect/boxes.ts';
 import { endedBy, notStarted, refused } from './faults.ts';
 import { FragmentScan } from './fragment-scan.ts';
-import { Outlet } from './outlet.ts';
 
 /** How often a conversion is checked, ms. */
 const checkEvery = 5000;
@@ -183,4 +182,43 @@ function watchOver(options: {
 function workOf({ time, pictures }: Pick<FragmentScan, 'time' | 'pictures'>, interval: number): number {
   const ofPictures = pictures * (workPerPicture + workPerSecond * interval);
   return Math.min(workPerSecond * time, ofPictures + workForSound * time);
+}
+
+/** Hands pieces from a writer to a reader, one at a time: `give` waits until the piece is taken. */
+class Outlet {
+  #piece: { readonly bytes: Uint8Array; taken(): void } | undefined;
+  #isClosed = false;
+  #wake = () => {};
+
+  give(bytes: Uint8Array): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    return new Promise((taken) => {
+      this.#piece = { bytes, taken };
+      this.#wake();
+    });
+  }
+
+  /** Undefined: nothing comes any more. */
+  async take(): Promise<Uint8Array | undefined> {
+    while (!this.#piece && !this.#isClosed)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    const piece = this.#piece;
+    this.#piece = undefined;
+    piece?.taken();
+    return piece?.bytes;
+  }
+
+  /** What was given and not taken is taken still. */
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  /** The reader is gone. */
+  drop(): void {
+    this.close();
+    void this.take();
+  }
 }

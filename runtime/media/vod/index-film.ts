@@ -1,13 +1,16 @@
 import type { FilmSegments } from '../../../core/ports/inspector.ts';
-import { writeSegmentBlock } from '../../../core/vod/segment-block.ts';
-import { type IndexedInit, type IndexedSegment, writeSegmentIndex } from '../../../core/vod/segment-index.ts';
+import {
+  type IndexedInit,
+  type IndexedSegment,
+  writeSegmentBlock,
+  writeSegmentIndex,
+} from '../../../core/vod/segment-index.ts';
 import { join } from '../mp4/box.ts';
 import { writeInit } from '../mp4/init.ts';
 import { Refusal } from '../mp4/inspect/boxes.ts';
 import type { Film } from '../mp4/inspect/read-film.ts';
 import type { AudioEntry, SampleEntry, VideoEntry } from '../mp4/inspect/sample-entry.ts';
-import { Cuts, minSegment } from './cuts.ts';
-import { type PlacedTrack, placeTrack, Samples, SegmentFeed } from './placed-track.ts';
+import { Cuts, minSegment, type PlacedTrack, placeTrack, Samples, SegmentFeed } from './placed-track.ts';
 import { writeSegmentHead } from './segment-head.ts';
 
 /** Bytes stored beside a film to cut it: some 25 h. */

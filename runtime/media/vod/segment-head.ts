@@ -1,4 +1,7 @@
 import {
+  MDAT,
+  MFHD,
+  MOOF,
   OFFSET,
   RUN_HEAD,
   type Run,
@@ -6,10 +9,10 @@ import {
   SIZE,
   STRIDE,
   TRACK_HEAD,
+  writeHead,
   writeRun,
   writeTrackHead,
 } from '../mp4/fragment.ts';
-import { MDAT, MFHD, MOOF, writeHead } from '../mp4/fragment-boxes.ts';
 import { Refusal } from '../mp4/inspect/boxes.ts';
 
 const maxSegmentBytes = 512 * 1_048_576;

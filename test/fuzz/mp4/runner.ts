@@ -4,8 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 import type { FilmHead, FilmSegments } from '../../../core/ports/inspector.ts';
-import { readSegmentBlock } from '../../../core/vod/segment-block.ts';
-import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
+import { readSegmentBlock, readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import { inspectFile } from '../../../runtime/media/mp4/inspect/inspect-file.ts';
 import { join } from '../../mp4/build.ts';
 import { input } from './inputs.ts';

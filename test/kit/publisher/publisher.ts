@@ -2,7 +2,6 @@ import type { Socket } from 'bun';
 import { type RtmpUrl, rtmpUrl } from '../../../core/push-url/rtmp-url.ts';
 import { encodeAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
 import { ClientSession, chunkStreamOf, type RtmpStatus } from '../../../runtime/media/rtmp/client-session.ts';
-import { flashVersions } from '../../../runtime/media/rtmp/flash-version.ts';
 import { chunkedSize, writeMessage } from '../../../runtime/media/rtmp/message-writer.ts';
 import { ProtocolError } from '../../../runtime/media/rtmp/protocol-error.ts';
 
@@ -132,7 +131,6 @@ class Connection implements Publisher {
     this.#session = new ClientSession({
       target,
       chunkSize: this.#chunkSize,
-      flashVer: flashVersions.encoder,
       send: (bytes) => this.#append(bytes),
       onPublishing: (streamId) => {
         this.#streamId = streamId;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FairSlots } from '../../../runtime/media/push/fair-slots.ts';
+import { FairSlots } from '../../../runtime/media/push/pusher.ts';
 import { order, pictures, Stage, settled } from './stage.ts';
 
 it('gives one owner three quarters, and the rest to those who come, each no more than his part', () => {

@@ -9,7 +9,7 @@ import { readSegmentIndex } from '../../../core/vod/segment-index.ts';
 import { fsBlobs } from '../../../runtime/drivers/blobs/fs/index.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { readVideoHeader } from '../../../runtime/media/codecs/headers.ts';
-import { VIDEO_AVC } from '../../../runtime/media/flv/codec.ts';
+import { VIDEO_AVC } from '../../../runtime/media/flv/message.ts';
 import { fragmentSize, writeFragment } from '../../../runtime/media/mp4/fragment.ts';
 import { writeInit } from '../../../runtime/media/mp4/init.ts';
 import type { PublishedInit, PublishedPart } from '../../../runtime/media/publish/subscriber.ts';

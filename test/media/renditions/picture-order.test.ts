@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PICTURE_RUN } from '../../../runtime/media/mp4/fragment.ts';
-import { DEPENDS, INDEPENDENT } from '../../../runtime/media/mp4/fragment-boxes.ts';
+import { DEPENDS, INDEPENDENT, PICTURE_RUN } from '../../../runtime/media/mp4/fragment.ts';
 import type { FragmentRun } from '../../../runtime/media/mp4/fragment-reader.ts';
 import { LadderBroken } from '../../../runtime/media/renditions/ladder.ts';
 import { PictureOrder } from '../../../runtime/media/renditions/live/picture-order.ts';

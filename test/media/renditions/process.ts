@@ -1,6 +1,6 @@
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 import { readVideoHeader } from '../../../runtime/media/codecs/headers.ts';
-import { VIDEO_AVC } from '../../../runtime/media/flv/codec.ts';
+import { VIDEO_AVC } from '../../../runtime/media/flv/message.ts';
 import { box, full, join, u32, u64 } from '../../../runtime/media/mp4/box.ts';
 import { writeInit } from '../../../runtime/media/mp4/init.ts';
 import { boxes } from '../../hls/box.ts';

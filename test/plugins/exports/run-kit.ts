@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { AssetReference } from '../../../plugins/assets/contract.ts';
 import type { ExportsKit } from '../../../plugins/exports/config.ts';
-import { exportKind } from '../../../plugins/exports/kind.ts';
+import { exportKind } from '../../../plugins/exports/request.ts';
 import type { TaskWork } from '../../../plugins/tasks/contract.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
 import { modelBlobs } from '../../conformance/blobs/model.ts';

@@ -108,7 +108,7 @@ describe('a request with an Idempotency-Key', () => {
           async ({ request }) => {
             const principal = await authenticate(request, kit.use(authenticator));
             return once(request, {
-              principal,
+              account: principal.accountId,
               run: (attempt) =>
                 new Promise<Response>((resolve, reject) => {
                   const answer = (given: Response | Error) =>

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type LiveReading, noFigures } from '../../../core/ports/media.ts';
-
-import { type IssueName, issueNames, issueTexts } from '../../../plugins/health/issues.ts';
-import { isAudioForAll, isVideoForAll, Judge } from '../../../plugins/health/judge.ts';
+import {
+  type IssueName,
+  isAudioForAll,
+  issueNames,
+  issueTexts,
+  isVideoForAll,
+  Judge,
+} from '../../../plugins/health/judge.ts';
 import { Meter } from '../../../runtime/media/live/meter.ts';
 import { AUDIO, VIDEO } from '../../../runtime/media/live/timeline.ts';
 import { grant } from '../../media/kit.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AssetsKit } from '../../../plugins/assets/config.ts';
 import { fileTaskOf } from '../../../plugins/assets/contract.ts';
-import { importKind } from '../../../plugins/assets/imports/kind.ts';
+import { importKind } from '../../../plugins/assets/imports/request.ts';
 import type { TaskWork } from '../../../plugins/tasks/contract.ts';
 import { attempts } from '../../../plugins/tasks/run.ts';
 import { type Asked, failure, studio, url } from './kit.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { taskIdOf } from '../../../plugins/recordings/finish-task.ts';
+import { taskIdOf } from '../../../plugins/recordings/finish.ts';
 import { disk, over, type RecordingWorld, recordingWorld, takeOf } from './kit.ts';
 
 describe('the task of a recording', () => {

@@ -8,7 +8,7 @@ import {
   type PutOutcome,
   typeOf,
 } from '../../../../core/ports/blobs.ts';
-import { freeBytes } from '../../../base/free-bytes.ts';
+import { freeBytes } from '../../../base/copy-bytes.ts';
 import { tooLarge, unavailable } from '../faults.ts';
 import { piecesOf } from '../source.ts';
 import type { Connection } from './connection.ts';

@@ -1,6 +1,15 @@
 import { copyBytes } from '../../../base/copy-bytes.ts';
-import { AUDIO_AAC, AUDIO_OPUS, VIDEO_AV1, VIDEO_AVC, VIDEO_HEVC } from '../../flv/codec.ts';
-import { AudioMessage, FRAME, HEADER, VideoMessage } from '../../flv/message.ts';
+import {
+  AUDIO_AAC,
+  AUDIO_OPUS,
+  AudioMessage,
+  FRAME,
+  HEADER,
+  VIDEO_AV1,
+  VIDEO_AVC,
+  VIDEO_HEVC,
+  VideoMessage,
+} from '../../flv/message.ts';
 import type { Framing } from '../connection.ts';
 
 /** What the reader of the FLV can do. */

@@ -1,17 +1,16 @@
 import type { Cidr } from '../../../../core/base/cidr.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import type { PushTrouble } from '../../../../core/ports/pusher.ts';
+import type { PushReason, PushTrouble } from '../../../../core/ports/pusher.ts';
 import { type SrtUrl, srtUrl } from '../../../../core/push-url/srt-url.ts';
 import { type Lookup, type Resolver, resolver } from '../../../drivers/outbound/resolver.ts';
 import { type FfmpegAbout, libavformat } from '../../ffmpeg/about.ts';
-import type { FfmpegProcess } from '../../ffmpeg/process.ts';
-import type { FfmpegRunner } from '../../ffmpeg/runner.ts';
+import type { FfmpegEnd, FfmpegProcess } from '../../ffmpeg/process.ts';
+import { type FfmpegRefusal, type FfmpegRunner, refusalMessages } from '../../ffmpeg/runner.ts';
 import type { OpeningPush, OpenPush, PushHandlers } from '../connection.ts';
 import { badUrl, outboundTrouble, trouble } from '../troubles.ts';
 import { flvFraming } from './flv-framing.ts';
 import { srtCommand } from './srt-command.ts';
-import { endTrouble, refusalTrouble } from './srt-trouble.ts';
 
 export interface SrtPushOptions {
   readonly clock: Clock;
@@ -171,3 +170,38 @@ const acceptMs = 12_000;
 const lingerMs = 250;
 /** nice(1) of ffmpeg: ingest goes first. */
 const niceness = 5;
+
+/** Why ffmpeg, which SRT needs, was not started. */
+function refusalTrouble(reason: FfmpegRefusal['reason']): PushTrouble {
+  const reasons: Partial<Record<string, PushReason>> = { full: 'full', order: 'url' };
+  return { reason: reasons[reason] ?? 'unsupported', message: refusalMessages[reason] };
+}
+
+/**
+ * What ended ffmpeg, from what it and libsrt said (libsrt 1.4 and 1.5: core.cpp, handshake.cpp; ffmpeg 4.4 to 8: libsrt.c).
+ * Known signs become words of ours; nothing of the text is handed on, for it repeats the address, and what others wrote.
+ */
+function endTrouble(end: FfmpegEnd, { isAccepted }: { isAccepted: boolean }): PushTrouble {
+  const { errors, signal } = end;
+  if (signal !== undefined) return trouble('closed', 'the process of ffmpeg that sent it was ended');
+  if (isAccepted) return trouble('closed', 'the server closed the connection, or is gone');
+  if (/incorrect passphrase|bad ?secret|wrong password/i.test(errors)) {
+    return trouble('rejected', 'the server refused the passphrase');
+  }
+  if (/password required|unsecure|encryption/i.test(errors)) {
+    return trouble('rejected', 'the server wants a passphrase and there is none, or the other way round');
+  }
+  if (/reject/i.test(errors)) {
+    return trouble('rejected', 'the server refused the connection: see whether the streamid is right');
+  }
+  if (/protocol not found|unknown protocol/i.test(errors)) {
+    return trouble('unsupported', 'the ffmpeg of this server cannot speak SRT');
+  }
+  if (/network is unreachable|no route to host|permission denied|operation not permitted/i.test(errors)) {
+    return trouble('connect', 'the server cannot be reached from here');
+  }
+  if (/\bsrt\b|connection|timed? ?out|input\/output error/i.test(errors)) {
+    return trouble('connect', 'the server did not answer');
+  }
+  return trouble('protocol', 'the ffmpeg of this server could not make a stream for SRT of this broadcast');
+}

@@ -1,6 +1,6 @@
 import type { IndexedInit, IndexedSegment } from '../../../../core/vod/segment-index.ts';
 import { join } from '../../mp4/box.ts';
-import { readOwnFragment } from '../../mp4/own-fragment.ts';
+import { readOwnFragment } from '../../mp4/fragment-reader.ts';
 import { type InitTrack, readInit } from '../../mp4/read-init.ts';
 import type { PublishedInit, PublishedPart } from '../../publish/subscriber.ts';
 import type { FileIo } from '../thread/file-io.ts';

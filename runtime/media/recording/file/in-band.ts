@@ -1,6 +1,5 @@
 import { avcSets, hevcSets } from '../../codecs/parameter-sets.ts';
-import { FragmentCursor, rowSize } from '../../mp4/fragment-reader.ts';
-import type { OwnFragment } from '../../mp4/own-fragment.ts';
+import { FragmentCursor, type OwnFragment, rowSize } from '../../mp4/fragment-reader.ts';
 import { boxInEntry } from '../../mp4/read-init.ts';
 
 /** The parameter sets of a sample entry as they stand in a sample. */

@@ -1,6 +1,5 @@
-import { MDAT, MOOF, MOOV } from '../../mp4/fragment-boxes.ts';
-import type { FragmentRun } from '../../mp4/fragment-reader.ts';
-import { readOwnFragment } from '../../mp4/own-fragment.ts';
+import { MDAT, MOOF, MOOV } from '../../mp4/fragment.ts';
+import { type FragmentRun, readOwnFragment } from '../../mp4/fragment-reader.ts';
 import { type InitTrack, initBytes, readInit } from '../../mp4/read-init.ts';
 import type { FileIo } from '../thread/file-io.ts';
 import {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { every } from '../../../../core/base/timing.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { freeBytes } from '../../../base/free-bytes.ts';
+import { freeBytes } from '../../../base/copy-bytes.ts';
 import { fileNames, folderName, parseMeta, type RecordingMeta } from '../meta.ts';
 import { codeOf } from '../trouble.ts';
 import { type DiskFile, diskFile } from './file-io.ts';

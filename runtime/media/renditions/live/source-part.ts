@@ -1,8 +1,7 @@
 import { copyBytes } from '../../../base/copy-bytes.ts';
 import { AUDIO_TRACK, VIDEO_TRACK } from '../../live/track.ts';
 import { CTS, DTS, OFFSET, type Run, SIZE, STRIDE, SYNC } from '../../mp4/fragment.ts';
-import { FragmentCursor, type FragmentRun } from '../../mp4/fragment-reader.ts';
-import { readOwnFragment } from '../../mp4/own-fragment.ts';
+import { FragmentCursor, type FragmentRun, readOwnFragment } from '../../mp4/fragment-reader.ts';
 
 /** What renditions have in common with a part of the source. Times in ticks of 1/90000 s unless noted. */
 export interface SourcePart {

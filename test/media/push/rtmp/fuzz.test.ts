@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeAmf0 } from '../../../../runtime/media/rtmp/amf0.ts';
 import { ClientSession } from '../../../../runtime/media/rtmp/client-session.ts';
-import { flashVersions } from '../../../../runtime/media/rtmp/flash-version.ts';
 import { writeMessage } from '../../../../runtime/media/rtmp/message-writer.ts';
 import { ProtocolError } from '../../../../runtime/media/rtmp/protocol-error.ts';
 import { until } from '../../kit.ts';
@@ -65,7 +64,7 @@ test('whatever a server says, in whatever pieces, only the protocol can be wrong
     const session = new ClientSession({
       target,
       chunkSize: 65_536,
-      flashVer: flashVersions.push,
+      isPush: true,
       send: (bytes) => {
         said += bytes.length;
       },

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { cidr } from '../../../../core/base/cidr.ts';
 import { systemClock } from '../../../../runtime/drivers/clock/system.ts';
-import { flashVersions } from '../../../../runtime/media/rtmp/flash-version.ts';
+import { flashVersions } from '../../../../runtime/media/rtmp/net-connection.ts';
 import { certificates } from '../../../outbound/certificates.ts';
 import { cert as selfSigned, key as selfSignedKey } from '../../../rtmp/tls.ts';
 import { quiet, until } from '../../kit.ts';
