@@ -7,7 +7,9 @@ const trouble = 10 * 60_000;
 const remembered = 7 * 24 * 3_600_000;
 
 /**
- * An asset: its file is awaited, there, or has failed. One actor per asset, until all its blobs are erased.
+ * An asset (a stored film). Its file is expected (`waiting`), available (`ready`), or could not be obtained (`failed`).
+ * One actor per asset, until all files of the deleted asset are erased. `isAsSeen`: the asset is as it was when its deletion
+ * was decided.
  *
  *   waiting ──ready──▶ ready          any ──delete──▶ erasing ──▶ erased ──7 days──▶ forgotten
  *      ├────fail─────▶ failed ──ready──▶ ready            ▲──ready (too late)──┘

@@ -34,8 +34,9 @@ const ways = {
 } as const;
 
 /**
- * The broadcast of one stream: who publishes, whether it is on the air, and how long it waits for a broken connection.
- * One actor per stream, for the life of the stream.
+ * The broadcast of one stream: which encoder sends it, whether viewers can watch it, and how long the stream waits for an
+ * encoder whose connection broke. One actor per stream, for the life of the stream. `isMine`: the report is about the
+ * connection that sends the broadcast now. `ranOnLostNode`: this connection was on the node that died.
  *
  *   off ──publish──▶ starting ──playable──▶ live ──lost──▶ held
  *    ▲                   ▲                   │  ◀─publish──  │

@@ -5,7 +5,8 @@ import { job } from './job.ts';
 export const finishPauses = { first: 5_000, longest: 600_000 } as const;
 
 /**
- * The recording of one session: from its first picture until its asset is deleted.
+ * The recording of one session (one broadcast with its reconnects), from the first picture of the session until the asset
+ * of the recording is deleted. `telling`: a job marks the asset as failed.
  *
  *   recording ──idle──▶ waiting ──over──▶ finishing ──▶ ready ──asset deleted──▶ gone
  *       ▲                  │              │  ▲    │

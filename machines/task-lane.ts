@@ -12,7 +12,9 @@ export const laneLimits = {
 } as const;
 
 /**
- * Which tasks of one account and type run now: `most` at a time, the others in the order of their creation.
+ * Decides which tasks of one account and type run now. At most `plugins.tasks.runningPerAccount` run at a time; the others
+ * wait in the order of their creation. A task that may run is admitted. `looking`: the lane compares itself with the stored
+ * tasks.
  *
  * The tasks have the truth, the lane only a queue. A task that is admitted and does not run says so, and its place is free
  * again; a task that is reported twice is admitted once. Regularly, and when it has no known task left, the lane compares

@@ -5,7 +5,9 @@ import { job } from './job.ts';
 export const mostWorks = 4;
 
 /**
- * Long-running work whose progress its owner can read.
+ * A task: work that takes long, and whose progress the account can read. A client does the work of some tasks (an upload);
+ * a task that the server works on is `served`. `isOurs`: the report is from a running attempt at the task. `isLastOurs`: it
+ * is, and no other attempt runs. `isLetIn`: the lane admits the task.
  *
  *   pending ──begin──▶ running ──▶ completed
  *                      │  ▲ │
@@ -137,7 +139,7 @@ export const taskMachine = setup({
         input: ({ context }) => ({ id: context.task.id, round: context.retries }),
         onDone: [
           {
-            guard: ({ event }) => event.output.outcome === 'done',
+            guard: isDone,
             target: 'completed',
             actions: [
               assign(({ event: { output } }) => (output.outcome === 'done' ? resultOf(output.output) : {})),
@@ -243,6 +245,10 @@ export const taskMachine = setup({
     forgotten: { type: 'final' },
   },
 });
+
+function isDone({ event }: { readonly event: { readonly output: RunResult } }): boolean {
+  return event.output.outcome === 'done';
+}
 
 function has({ works }: TaskContext, id: string): boolean {
   return works.some((work) => work.id === id);

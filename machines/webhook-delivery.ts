@@ -5,8 +5,8 @@ import { job } from './job.ts';
 const trouble = 60_000;
 
 /**
- * One event for one webhook whose first attempt failed: further attempts with growing waits, until the endpoint accepts
- * one, wants no more of it (410), or the time is up.
+ * One event for one webhook, after the first attempt failed. It is sent again after longer and longer waits, until the
+ * endpoint accepts it or answers 410, or until `plugins.webhooks.retryFor` has passed.
  */
 export const webhookDeliveryMachine = setup({
   types: {
@@ -58,8 +58,7 @@ export const webhookDeliveryMachine = setup({
         }),
         onDone: [
           {
-            guard: ({ event: { output } }) =>
-              (output.outcome === 'failed' || output.outcome === 'deferred') && output.retryAt !== null,
+            guard: hasRetry,
             target: 'waiting',
             actions: assign(({ context, event: { output } }) => ({
               entry: 'entry' in output ? output.entry : null,
@@ -79,6 +78,10 @@ export const webhookDeliveryMachine = setup({
     ended: { type: 'final' },
   },
 });
+
+function hasRetry({ event: { output } }: { readonly event: { readonly output: AttemptOutcome } }): boolean {
+  return (output.outcome === 'failed' || output.outcome === 'deferred') && output.retryAt !== null;
+}
 
 export interface DeliverySettings {
   readonly account: string;

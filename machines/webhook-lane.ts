@@ -13,8 +13,9 @@ export const laneLimits = {
 } as const;
 
 /**
- * The first attempts for the events of one stream at one webhook, in order and one at a time. A failed one starts a
- * delivery actor that retries it, so a lane never waits for a retry.
+ * Sends the events of one stream to one webhook, in order and one at a time. If an attempt fails, the lane starts an actor of
+ * the type webhook-delivery, which repeats the attempt. So a lane never waits for a retry. `isDeferred`: the attempt was not
+ * made, because the endpoint takes no request now. `isBehind`: more events wait in the event log than the lane holds.
  */
 export const webhookLaneMachine = setup({
   types: {
@@ -79,14 +80,14 @@ export const webhookLaneMachine = setup({
           bodyOf: null,
         }),
         onDone: [
-          { guard: ({ event }) => event.output.outcome === 'gone', target: 'ended', actions: 'wake' },
+          { guard: isGone, target: 'ended', actions: 'wake' },
           {
-            guard: ({ context, event }) => event.output.outcome === 'deferred' && context.isWoken,
+            guard: isDeferredAndWoken,
             target: 'next',
             actions: assign({ isNew: false, isWoken: false, entry: null }),
           },
           {
-            guard: ({ event }) => event.output.outcome === 'deferred',
+            guard: isDeferred,
             target: 'holding',
             actions: assign(({ event: { output } }) => ({
               isNew: false,
@@ -146,6 +147,24 @@ export const webhookLaneMachine = setup({
     ended: { type: 'final' },
   },
 });
+
+/** The arguments of a guard of a finished attempt. */
+interface Attempted {
+  readonly context: LaneContext;
+  readonly event: { readonly output: AttemptOutcome };
+}
+
+function isGone({ event }: Attempted): boolean {
+  return event.output.outcome === 'gone';
+}
+
+function isDeferred({ event }: Attempted): boolean {
+  return event.output.outcome === 'deferred';
+}
+
+function isDeferredAndWoken(attempted: Attempted): boolean {
+  return isDeferred(attempted) && attempted.context.isWoken;
+}
 
 export interface LaneSettings {
   /** Of webhook and stream: the same whichever actor the lane is. */
