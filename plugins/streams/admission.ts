@@ -1,6 +1,7 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
+import { services } from '../../core/plugin/services.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { broadcast, sessionFacts } from './actor.ts';
@@ -8,17 +9,43 @@ import type { StreamsKit } from './config.ts';
 import { publishTerms, stream } from './contract.ts';
 import { documentOf } from './document.ts';
 import { noteRefusal } from './live-figures.ts';
+import { mediaFacts } from './media-facts.ts';
 
 /** Of `plugins.streams.hold`. */
 const defaultHold = '30s';
 
 /**
+ * Lets encoders publish to this node, and reports to broadcasts what the media saw of them. Returns the stop.
+ *
+ * @param options `admitted`: called with each publish that may begin
+ */
+export async function acceptPublishes(
+  kit: StreamsKit,
+  { admitted }: { admitted(): void },
+): Promise<() => Promise<void>> {
+  const { report, abandon, settled } = mediaFacts(kit);
+  const close = await kit.use(services.media).accept({
+    async authorise(request) {
+      const answer = await admit(request, { kit, abandoned: abandon });
+      if (answer.granted) admitted();
+      return answer;
+    },
+    report,
+  });
+  return async () => {
+    await close();
+    // Each closed connection reports its last media, from which both windows count.
+    await settled();
+  };
+}
+
+/**
  * Decides who may publish: looks up the key, then asks the broadcast of the stream. When the store does not answer, the
  * encoder is asked to try again. A publish that may have been admitted all the same is `abandoned`.
  */
-export async function admit(
+async function admit(
   request: PublishRequest,
-  { kit, abandoned }: Admission,
+  { kit, abandoned }: { kit: StreamsKit; abandoned: ReturnType<typeof mediaFacts>['abandon'] },
 ): Promise<PublishGrant | PublishRefusal> {
   let row: StoredResource | undefined;
   try {
@@ -70,11 +97,6 @@ export async function admit(
     });
     return unavailable;
   }
-}
-
-export interface Admission {
-  readonly kit: StreamsKit;
-  abandoned(publish: { streamId: string; token: string }): void;
 }
 
 const refused = (reason: PublishRefusal['reason'], message: string): PublishRefusal => ({

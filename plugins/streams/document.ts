@@ -97,14 +97,15 @@ function broadcastOf({ session, isActive, feeder }: BroadcastContext) {
 function sessionRow(context: BroadcastContext, session: Session, state: unknown): ResourceWrite {
   const { stream, isActive } = context;
   const { id, createdAt, name, userTags, fields } = session;
+  const { account, playbackId, createdByTokenName } = stream;
   const document: StreamDocument = {
-    ...{ ...stream, id, createdAt, name, userTags, fields },
-    ...{ streamKey: '', suspended: false, holdSeconds: null, parentId: stream.id },
+    ...{ id, account, name, streamKey: '', playbackId, createdAt, createdByTokenName },
+    ...{ suspended: false, holdSeconds: null, userTags, fields, parentId: stream.id },
     isOver: state === 'off' || state === 'deleted',
     ...broadcastOf(context),
   };
   return {
-    ...{ kind: 'stream', id, account: stream.account, createdAt, name },
+    ...{ kind: 'stream', id, account, createdAt, name },
     body: JSON.stringify(document),
     indexes: { role: 'session', parentId: stream.id, ...(isActive && activeIndex) },
   };

@@ -7,7 +7,7 @@ import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { playables } from '../playback/contract.ts';
 import { broadcast, lostNode } from './actor.ts';
-import { admit } from './admission.ts';
+import { acceptPublishes } from './admission.ts';
 import { changeStream, owned, parent } from './change.ts';
 import { config, type StreamsKit } from './config.ts';
 import { type StreamState, stream, streams } from './contract.ts';
@@ -15,7 +15,6 @@ import { documentOf, type StreamDocument } from './document.ts';
 import { internalHls } from './edge/node-routes.ts';
 import { readLive } from './live-figures.ts';
 import { livePublisher } from './live-publisher.ts';
-import { mediaFacts } from './media-facts.ts';
 import { livePlayable } from './playable.ts';
 import { presentForEvent } from './present.ts';
 import { routes } from './routes.ts';
@@ -104,20 +103,10 @@ export default definePlugin({
       observe: live.observe,
     });
     if (!kit.deployment.nodes.own.roles.includes('media')) return () => live.stop();
-    const facts = mediaFacts(kit);
-    const close = await kit.use(services.media).accept({
-      async authorise(request) {
-        const answer = await admit(request, { kit, abandoned: facts.abandon });
-        if (answer.granted) live.wake();
-        return answer;
-      },
-      report: (fact) => facts.report(fact),
-    });
+    const close = await acceptPublishes(kit, { admitted: live.wake });
     return async () => {
       live.stop();
       await close();
-      // Each closed connection reports its last media, from which both windows count.
-      await facts.settled();
     };
   },
 });

@@ -68,9 +68,9 @@ export function servicesOf(
         },
         tls: config.tls,
         hls: {
-          part: milliseconds(config.hls.part),
-          window: milliseconds(config.hls.window),
-          waitingRequests: config.hls.waitingRequests,
+          partTarget: milliseconds(config.hls.part) / 1000,
+          window: milliseconds(config.hls.window) / 1000,
+          waiterLimit: config.hls.waitingRequests,
           memory: config.hls.memory === undefined ? machineMemory() / 2 : bytes(config.hls.memory),
         },
       }),

@@ -60,7 +60,7 @@ export async function station(
     ...(pusher && { pusher }),
     ...(transcoder && { transcoder }),
     tls: undefined,
-    hls: { part: 350, window: 12_000, waitingRequests: 100, memory },
+    hls: { partTarget: 0.35, window: 12, waiterLimit: 100, memory },
   });
   let count = 0;
   const grantAll: Authorise = async ({ key }) =>

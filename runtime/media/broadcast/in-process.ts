@@ -12,6 +12,7 @@ import {
   type PublishRequest,
 } from '../../../core/ports/media.ts';
 import { readPem } from '../../base/read-pem.ts';
+import type { OutputConfig } from '../live/config.ts';
 import { BufferPool } from '../live/pool.ts';
 import { Waiters } from '../live/waiters.ts';
 import { MemoryBudget } from '../publish/memory-budget.ts';
@@ -36,7 +37,8 @@ const progressInterval = 30_000;
 export function inProcessMedia(options: InProcessMediaOptions): Media {
   const { clock, log, pusher } = options;
   const pool = new BufferPool({ limit: idleBuffers });
-  const memory = new MemoryBudget({ limit: options.hls.memory });
+  const { memory: limit, ...config } = options.hls;
+  const memory = new MemoryBudget({ limit });
   const outputs = new Map<string, Airing>();
   /** Over, and the end of their renditions is made yet. */
   const draining = new Set<Broadcast>();
@@ -62,11 +64,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
       transcoder: options.transcoder,
       after: numbers.endOf(grant.playbackId),
       log: (line) => log.info(line, { streamId: grant.streamId }),
-      config: {
-        partTarget: options.hls.part / 1000,
-        window: options.hls.window / 1000,
-        waiterLimit: options.hls.waitingRequests,
-      },
+      config,
     });
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
     const airing = { broadcast, publish: undefined, latest: grant, viewers: new ViewerCount({ seed }) };
@@ -299,12 +297,7 @@ export interface InProcessMediaOptions {
   readonly pusher?: { relayFor(playbackId: string, profile?: string): PushRelay };
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
-  readonly hls: {
-    /** Longest part, ms. */
-    readonly part: number;
-    /** ms */
-    readonly window: number;
-    readonly waitingRequests: number;
+  readonly hls: Pick<OutputConfig, 'partTarget' | 'window' | 'waiterLimit'> & {
     /** Bytes that the windows and arenas of all broadcasts may hold together. */
     readonly memory: number;
   };

@@ -62,7 +62,7 @@ const media = inProcessMedia({
   log: { ...log, child: () => log } as never,
   rtmp: { ...rtmpDefaults, host: '0.0.0.0', port },
   tls: undefined,
-  hls: { part: 350, window: 12_000, waitingRequests: 1000, memory: 2 ** 30 },
+  hls: { partTarget: 0.35, window: 12, waiterLimit: 1000, memory: 2 ** 30 },
 });
 
 /** Token → its connection, while it is granted. */

@@ -286,7 +286,7 @@ test('a port, host or certificate that cannot be used is named by its setting', 
       log: undefined as never,
       rtmp: { ...rtmpDefaults, host: '127.0.0.1', ...rtmp },
       tls: paths,
-      hls: { part: 350, window: 12_000, waitingRequests: 1, memory: 1 },
+      hls: { partTarget: 0.35, window: 12, waiterLimit: 1, memory: 1 },
     }).accept({ authorise: () => Promise.reject(), report: () => undefined });
   const [free, tlsPort] = await findFreePorts(2);
   await expect(second({ port: s.port })).rejects.toThrow(`Port ${s.port} (rtmp.port) is in use`);
