@@ -1,115 +1,113 @@
 import type { Amount } from '../plugin/sweep-counts.ts';
 
 /**
- * Files that somebody sends, written down on this node while they come: `<dataDir>/uploads`. They are hashed as they pass, and
- * neither hashed nor written by the thread that reads sockets. Memory does not grow with their length: a disk that is slow
- * slows the sender. What was not adopted by the time the process ends is removed at its next start.
+ * Receives files from clients and writes them to `<dataDir>/uploads` of this node. A thread writes and hashes them while they arrive.
+ * A slow disk slows the sender, so memory use does not depend on their length. A file that was not adopted is removed at the next
+ * start.
  *
- * Faults: `intake.too_large` (413), `intake.broken` (400: the body ended before it was complete, by its `cause`), `intake.silent` and
- * `intake.slow` (408: the sender's),
- * `intake.full` (507: there is no room, which is
- * known before a byte is read where the length is; of several at one time each has the room that it was promised), `intake.unavailable` (503: try again). After any of them nothing is left. The reason of an
- * aborted signal is thrown as it is.
+ * Faults: `intake.too_large` (413), `intake.broken` (400: the body ended early, for its `cause`), `intake.silent` and `intake.slow`
+ * (408: the sender), `intake.full` (507: no room; thrown before a byte is read if the length is known, and room is reserved for each
+ * file), `intake.unavailable` (503: try again). After a fault nothing is left. The reason of an aborted signal is thrown unchanged.
  */
 export interface Intake {
-  /** Removes what a former process left, but for partial files whose time is not up, and says what that was. Called once, before the first file. */
+  /** Removes files of a former process, except partial files that have not expired, and returns the amount. Called once, before the first file. */
   open(): Promise<Amount>;
 
   /**
-   * Fault `intake.full` when a file of so many bytes would be refused now, for whoever is asked before a file comes; 0 when its
-   * length is not known yet. Nothing is promised by it.
+   * Fault `intake.full` if a file of so many bytes would be refused now; 0 for an unknown length. An early check: it reserves
+   * nothing.
    */
   checkRoom(bytes: number): Promise<void>;
 
-  /** Reads a body to its end; after a fault it is cancelled. What is answered is on disk: it survives loss of power. */
+  /** Reads a body to its end; after a fault the body is cancelled. When this resolves the file is on disk and survives a power failure. */
   receive(body: ReadableStream<Uint8Array> | null, options: ReceiveOptions): Promise<ReceivedFile>;
 
-  /** Those that come in several pieces. */
+  /** Files that arrive in several requests. */
   readonly partial: PartialFiles;
 
-  /** What runs is ended, and its files are gone, but for the partial ones; later calls are Fault `intake.unavailable`. */
+  /** Ends what is running and removes its files, except partial ones. Later calls throw Fault `intake.unavailable`. */
   close(): Promise<void>;
 }
 
 export interface ReceiveOptions {
-  /** Bytes that it may have. */
+  /** Most bytes. */
   readonly most: number;
-  /** Bytes that it is said to have, if anything is said: for the room it takes. Another length is no fault here. */
+  /** Announced length, to reserve room. Another length is no error here. */
   readonly expected?: number;
-  /** Longest time without a byte, ms, for who has bounds of his own. Default: that of senders. */
+  /** Longest time without a byte, ms. Default: 30 s. */
   readonly silence?: number;
-  /** How fast it must come. Default: only not so slowly that it is silence. */
+  /** Lowest speed. Default: none beyond `silence`. */
   readonly least?: Pace;
   readonly signal: AbortSignal;
-  /** Told with each piece how many bytes have come. */
+  /** Called with the number of received bytes. */
   onBytes?(count: number): void;
 }
 
-/** On average over each `window` ms that were spent on waiting for the sender: at least `rate` bytes a second. */
+/** At least `rate` bytes a second, on average over each `window` ms of waiting for the sender. */
 export interface Pace {
   readonly rate: number;
   readonly window: number;
 }
 
 export interface ReceivedFile {
-  /** On this machine; whoever adopts it may rename it. */
+  /** On this machine. `Blobs.adopt` may rename it. */
   readonly path: string;
   /** Bytes. */
   readonly size: number;
   /** Hex. */
   readonly md5: string;
   readonly sha256: string;
-  /** Removes it, and gives back the room that it was promised; always to be called. One that was adopted is gone already. */
+  /** Removes it, unless it was adopted, and releases its room. Must always be called. */
   discard(): Promise<void>;
 }
 
 /**
- * Files that come over several requests, hours apart: what has come of one survives the process and loss of power. They lie on this
- * node alone. Where nothing else is said the faults are those of `Intake`.
+ * Files that arrive over several requests, possibly hours apart. Received bytes survive a crash and a power failure. They are on this
+ * node only. The faults are those of `Intake`.
  */
 export interface PartialFiles {
-  /** Begins one that is not there yet; when this resolves it is remembered. Faults `intake.full`, `intake.unavailable`. */
+  /** Creates one. When this resolves it survives a crash. Faults `intake.full`, `intake.unavailable`. */
   begin(file: NewPartialFile): Promise<PartialFile>;
   find(id: string): PartialFile | undefined;
-  /** All that are kept, also of former processes; those whose time is up are the caller's to remove. */
+  /** All of them, also of former processes. The caller removes expired ones. */
   list(): readonly PartialFile[];
 }
 
 export interface NewPartialFile {
   /** Lower case letters, digits and `-`. */
   readonly id: string;
-  /** Bytes that it will have. */
+  /** Bytes of the complete file. */
   readonly size: number;
-  /** Epoch ms. What a former process left is removed after this time, unless somebody still asks for it. */
+  /** Epoch ms. A start after this time removes it. */
   readonly expires: number;
-  /** What its owner must know of it, kept with it. */
+  /** Facts for its owner, stored with it. */
   readonly note: Readonly<Record<string, string>>;
 }
 
 export interface PartialFile extends NewPartialFile {
-  /** Bytes that are there whatever happens. It grows when an `append` ends, in whatever way. */
+  /** Bytes that are certainly on disk. Grows when an `append` ends, also when it fails. */
   readonly offset: number;
   /**
-   * Puts a body behind what is there; resolves with the new `offset`. One at a time. A body that breaks off is a fault, and what
-   * came of it counts all the same: only of a disk that fails it may be less. More than is missing is Fault `intake.beyond` (413): what came
-   * before that counts.
+   * Appends a body; resolves with the new `offset`. One call at a time. If the body breaks off, this throws, and the received bytes
+   * count all the same, except after an error of the disk. Fault `intake.beyond` (413) for more bytes than are missing; those before
+   * count.
    */
   append(body: ReadableStream<Uint8Array> | null, options: AppendOptions): Promise<number>;
   /**
-   * The whole, when all is there: hashed, and with a name of its own that may be adopted. This one stays until it is removed: so nothing
-   * is lost when what becomes of the file is not told. May be asked again.
+   * The complete file, hashed, under a new name that can be adopted. The partial file stays until it is removed, so nothing is lost if
+   * the adoption fails. May be called again.
    */
   received(): Promise<ReceivedFile>;
-  /** Harmless when repeated. Not while it is appended to. */
+  /** May be repeated. Not during an `append`. */
   remove(): Promise<void>;
 }
 
 export interface AppendOptions {
-  /** Bytes that the body is said to have, if anything is said: for the room it takes. */
+  /** Announced length of the body, to reserve room. */
   readonly expected?: number;
-  /** As of `ReceiveOptions`, of this body. */
+  /** Lowest speed of this body, as in `ReceiveOptions`. */
   readonly least?: Pace;
   readonly signal: AbortSignal;
-  /** Told with each piece how many bytes of the file have come. */
+  /** Called with the number of received bytes of the file. */
   onBytes?(count: number): void;
 }

@@ -3,7 +3,7 @@ import { durationSchema, sizeSchema } from '../../core/base/config-fields.ts';
 import { object } from '../../core/base/schema.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 
-/** How much is kept of assets that come from one source. Each account has these bounds for itself. */
+/** Retention of assets from one kind of source. The limits apply to each account. */
 const kept = (what: string) =>
   object(
     {

@@ -11,41 +11,40 @@ import type { Vod } from '../../core/vod/answer.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
 import type { NewTask, TaskReference, TaskWork, taskSchema } from '../tasks/contract.ts';
 
-/** The asset object. Other plugins tell fields of it. */
+/** The asset object. Other plugins add derived fields to it. */
 export const assetResource = resource('asset');
 
-/** How other plugins make assets. The file lies below `assets/<id>/`, and belongs to the asset once that is ready. */
+/** How other plugins make assets. The file is below `assets/<id>/`, and belongs to the asset as soon as the asset is ready. */
 export interface Assets {
-  /** Begins an asset as `waiting`; one of this id that is there stays as it is. */
+  /** Creates an asset as `waiting`; an existing asset with this id stays as it is. */
   begin(asset: NewAsset): Promise<void>;
   /**
-   * For a request: an asset, and the task that brings its file; both as this caller sees them. Faults `asset.too_many`,
+   * For a request: creates an asset and the task that brings its file, and returns both as this caller sees them. Faults `asset.too_many`,
    * `task.too_many` (409), and `intake.full`, `intake.unavailable` when this node has no room.
    */
   order(asset: AssetOrder, caller: Caller): Promise<Readonly<Record<'asset' | 'task', unknown>>>;
-  /** What `order` answers. */
+  /** Schema of what `order` returns. */
   readonly ordered: { readonly asset: TObject; readonly task: typeof taskSchema };
-  /** For the work of such a task: its asset, which is made where the request died before that. Undefined: it was deleted. */
+  /** For the work of such a task: its asset, which is created if the request died before it could. Undefined: it was deleted. */
   ofWork(work: TaskWork, source: AssetSource): Promise<AssetReference | undefined>;
-  /** Before such a task is retried: its asset waits for a file again; its id. Fault `task.not_possible`: deleted, or has its file. */
+  /** Before such a task is retried: its asset waits again. Returns its id. Fault `task.not_possible`: it was deleted, or has its file. */
   renew(task: TaskReference): Promise<string>;
   /** The file of the asset that is the input of a task. Undefined: it was deleted. */
   inputOf(task: Pick<TaskReference, 'account' | 'inputAssetId'>): Promise<AssetFile | undefined>;
   /**
-   * Its file is there. Repeating it is harmless; of a deleted asset nothing happens: 'gone', and the file's blobs are
-   * the caller's to delete.
+   * The file is there. May be repeated. 'gone': the asset was deleted, and the caller must delete the blobs of the file.
    */
   ready(id: string, file: AssetFile): Promise<'ok' | 'gone'>;
-  /** It will not come. */
+  /** There will be no file. */
   fail(id: string, message: string): Promise<void>;
   find(id: string): Promise<AssetReference | undefined>;
   findByPlaybackId(playbackId: string): Promise<AssetReference | undefined>;
   /**
-   * Takes a film that is made on this node while it is made: written down, looked into, stored, and the asset's file unless it has
-   * one. Whatever it throws, nothing of it stays: what the film throws, what `check` throws, the reason of the signal,
-   * `upload.refused`, `intake.too_large`.
+   * Takes a film while this node produces it: writes it to disk, inspects it, stores it, and makes it the file of the asset unless
+   * the asset has one. Throws the error of the film or of `check`, the reason of the signal, `upload.refused` or
+   * `intake.too_large`; then nothing remains.
    *
-   * @param options.check sees what is in it, before it is stored
+   * @param options.check called with what is in the film, before it is stored
    */
   take(
     id: string,
@@ -69,15 +68,15 @@ export interface AssetOrder
   readonly source: Exclude<AssetSource, { type: 'recording' }>;
 }
 
-/** Of a route that orders an asset. */
+/** Fault codes of a route that orders an asset. */
 export const orderFaults = [
   ...['asset.too_many', 'asset.not_found', 'task.too_many', 'intake.full', 'intake.unavailable'],
 ];
 
-/** The types of the tasks that bring files of assets, by where those come from. */
+/** Types of the tasks that bring files of assets, by the source of the asset. */
 export const fileTasks = { directUpload: 'upload', url: 'import', transcode: 'transcode' } as const;
 
-/** The task that brings the file of an asset has its id from that of the asset, so that each is found from the other. */
+/** The id of the task that brings the file of an asset. It is derived from the id of the asset. */
 export function fileTaskOf(assetId: string, type: (typeof fileTasks)[keyof typeof fileTasks]): string {
   return derivedId(`${type} ${type === 'transcode' ? 'to' : 'of'} asset ${assetId}`);
 }
@@ -86,7 +85,7 @@ export function assetNotFound(id: string): Fault {
   return new Fault('asset.not_found', { status: 404, message: `There is no asset ${idOrNone(id)}.` });
 }
 
-/** Of an asset without a file. */
+/** For an asset without a file. */
 export function assetNotReady({ status }: AssetReference): Fault {
   const message =
     status === 'failed'
@@ -95,7 +94,7 @@ export function assetNotReady({ status }: AssetReference): Fault {
   return new Fault('asset.not_ready', { status: 409, message });
 }
 
-/** What is known of an accepted file, as tasks show it and as it lies beside the video. */
+/** Facts about an accepted file, as tasks show them. */
 export type FileOutput = {
   readonly assetSpec: Readonly<Record<string, unknown>>;
   /** Keys of blobs. */
@@ -125,9 +124,9 @@ export interface AssetReference {
 export type AssetSource =
   | { readonly type: 'recording'; readonly sessionId: string }
   | { readonly type: 'directUpload' }
-  /** `url`: without what may be a secret in it. */
+  /** `url`: without secrets. */
   | { readonly type: 'url'; readonly url: string }
-  /** Made of that asset, which may be gone since. */
+  /** The input may have been deleted since. */
   | { readonly type: 'transcode'; readonly inputAssetId: string };
 
 /** The blobs of an asset, by key. */
@@ -138,19 +137,19 @@ export interface AssetFile {
     readonly md5: string;
     readonly sha256: string;
   };
-  /** Followed by the bytes `from` up to `to` of the video it is the same film with its index in front. */
+  /** This blob, followed by the bytes `from` up to `to` of the video, is the same film with its index in front. */
   readonly head?: { readonly key: string; readonly size: number; readonly from: number; readonly to: number };
-  /** Where its HLS segments lie: core/vod/segment-index.ts. */
+  /** Positions of its HLS segments: core/vod/segment-index.ts. */
   readonly index?: { readonly key: string; readonly size: number };
-  /** Of a film that was not packaged for HLS: what the index names lies here (core/vod/films.ts). */
+  /** For a film that was not packaged for HLS: the blob that the index refers to (core/vod/films.ts). */
   readonly heads?: { readonly key: string; readonly size: number };
-  /** Other pictures of the same film, beside its own in HLS. */
+  /** Further HLS variants of the film. */
   readonly renditions?: readonly Rendition[];
-  /** Why a file that could have HLS has none: follows "there is no HLS of it: ". */
+  /** Why there is no HLS of the file, as the end of a sentence. */
   readonly uncut?: string;
-  /** What is known of it, as JSON beside it. */
+  /** The facts about the video, as JSON. */
   readonly metadata?: { readonly key: string; readonly size: number };
-  /** What came, where the video was made of it. */
+  /** The received file, if the video is a conversion of it. */
   readonly original?: Original;
   readonly spec: VideoSpec;
 }
@@ -163,32 +162,32 @@ export interface Original {
   readonly format: Container | 'mov';
 }
 
-/** Of a recording; `name` is that of its profile. */
+/** Of a recording; `name` is the name of its profile. */
 export type Rendition = Omit<FinishedRendition, 'share'>;
 
 /**
- * Where others keep what they made of an asset's file, and told somebody of: the CAR of an export. It stays as long as the asset
- * does, also when another file takes the place of that one, and is erased with it.
+ * Folder for exports (CAR files) of an asset. They stay as long as the asset, also when its file is replaced, and are deleted with
+ * it.
  */
 export function exportsFolder(id: string): string {
   return `assets/${id}/exports/`;
 }
 
 /**
- * Where pictures of an asset's files lie, by the key of the video: whoever makes them makes them again, should they be gone. They stay as
- * long as the asset does, and are erased with it. Undefined: a video that belongs to no asset.
+ * Folder for pictures of an asset, by the key of its video. Missing pictures are made again. They stay as long as the asset and are
+ * deleted with it. Undefined: the video belongs to no asset.
  */
 export function picturesFolder(videoKey: string): string | undefined {
   const [folder, id, name] = videoKey.split('/');
   return folder === 'assets' && name !== undefined ? `assets/${id}/pictures/` : undefined;
 }
 
-/** Keys of all blobs of a file: what is deleted with it, and what a sweep leaves. */
+/** Keys of all blobs of a file: they are deleted with it, and the sweep leaves them. */
 export function keysOf(file: Blobs): string[] {
   return blobsOf(file).map(({ key }) => key);
 }
 
-/** What all blobs of a file take together. */
+/** Bytes of all blobs of a file. */
 export function bytesOf(file: Blobs): number {
   return blobsOf(file).reduce((sum, { size }) => sum + size, 0);
 }
@@ -202,12 +201,12 @@ function blobsOf({ video, head, index, heads, metadata, original, renditions = [
   return [video, head, index, heads, metadata, original, ...others].flatMap((blob) => blob ?? []);
 }
 
-/** What is known of a file, as tasks show it. */
+/** Facts about a file, as tasks show them. */
 export function specOf({ video, spec }: Pick<AssetFile, 'video' | 'spec'>) {
   return { type: 'video', size: video.size, hash: hashesOf(video), videoSpec: spec };
 }
 
-/** As assets show them. */
+/** Hashes, as assets show them. */
 export function hashesOf({ md5, sha256 }: AssetFile['video']) {
   return [
     { hash: md5, algorithm: 'md5' },
@@ -217,8 +216,8 @@ export function hashesOf({ md5, sha256 }: AssetFile['video']) {
 
 export const assets = token<Assets>('assets');
 
-/** Playback of their files: what it keeps in memory is kept once, by whatever address a film is watched. */
+/** Playback of stored films. All routes share its memory. */
 export const films = token<Vod>('films');
 
-/** What films have beside their playlists: `/asset/{playbackId}/{name}`, and wherever else films are watched. */
+/** Further files beside the playlists of films: `/asset/{playbackId}/{name}`, and the same for recordings. */
 export const filmFiles = collection<FilmFile>('assets.film-files');

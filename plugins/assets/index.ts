@@ -23,7 +23,7 @@ import { uploadKind } from './uploads/request.ts';
 import { uploadTries } from './uploads/tries.ts';
 import { uploading } from './uploads/uploading.ts';
 
-/** Video files that an account keeps, and what is to become one. */
+/** Video files of an account, and everything that makes one. */
 export default definePlugin({
   id: 'assets',
   summary: 'video files: uploads, imports, transcodes and recordings',

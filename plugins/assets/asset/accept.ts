@@ -11,11 +11,11 @@ import { type AssetFile, keysOf, type Original, specOf } from '../contract.ts';
 import { folderOf } from './document.ts';
 
 /**
- * Looks into a file that came, and makes blobs of it and of what playback needs, named by this try: whichever try becomes the
- * asset's file, the others are in nobody's way. Fault `upload.refused` (422) when it is none that is taken. Whatever it throws,
- * nothing of it stays.
+ * Inspects a received file, and stores it and what playback needs as blobs. The names of the blobs contain the id of this attempt,
+ * so attempts do not disturb each other. Fault `upload.refused` (422) for a file that is not accepted. If it throws, it has deleted
+ * its blobs.
  *
- * @param options `storing`: called when the file is known to be good; what it throws ends it
+ * @param options `storing`: called when the file is accepted and before it is stored; may throw to stop
  */
 export async function accept(
   work: { readonly assetId: string; readonly workId: string; readonly name: string },
@@ -23,7 +23,7 @@ export async function accept(
     readonly file: ReceivedFile;
     readonly signal: AbortSignal;
     readonly kit: AssetsKit;
-    /** What a converter needs is made too, of a film of another kind. */
+    /** A film that is not accepted may be converted: also collect what a converter needs. */
     readonly isConverted?: boolean;
     storing(spec: VideoSpec): Promise<void> | void;
   },
@@ -49,7 +49,7 @@ export async function accept(
     const { spec, uncut } = inspection;
     const video = { key: keys.video, size, md5, sha256 };
     const metadata = Buffer.from(JSON.stringify({ name, ...specOf({ video, spec }) }));
-    // As often as it is tried, it is the same bytes under this name.
+    // A repeat writes the same bytes under the same name.
     await kit.blobs.put(keys.metadata, metadata);
     const put = await kit.blobs.adopt(video.key, path, { size, signal });
     if (put.outcome !== 'ok') throw new Error(`${video.key} is there already`);
@@ -58,18 +58,18 @@ export async function accept(
       ...(uncut !== undefined && { uncut }),
     };
   } catch (error) {
-    // What stays all the same the sweep finds.
+    // The sweep finds what could not be deleted.
     await kit.blobs.delete(Object.values(keys)).catch(() => {});
     throw error;
   }
 }
 
-/** The Fault `upload.refused`. `foreign`: a film, but of another kind than is stored. */
+/** The Fault `upload.refused`. `foreign`: it is a film in another container or codec. */
 class RefusedFile extends Fault {
   readonly reason: string;
   readonly foreign: ForeignFilm | undefined;
 
-  /** @param hint a sentence more */
+  /** @param hint a further sentence for the message */
   constructor(file: { readonly reason: string; readonly foreign?: ForeignFilm }, hint?: string) {
     const message = [`The file was refused: ${file.reason}.`, ...(hint === undefined ? [] : [hint])].join(
       ' ',
@@ -84,7 +84,7 @@ function placeOf({ assetId, workId }: { readonly assetId: string; readonly workI
   return `${folderOf(assetId)}${workId}`;
 }
 
-/** Where all of a try lies. */
+/** The keys of all blobs of an attempt. */
 function blobKeys({ assetId, workId }: { readonly assetId: string; readonly workId: string }) {
   const place = placeOf({ assetId, workId });
   return {
@@ -96,7 +96,7 @@ function blobKeys({ assetId, workId }: { readonly assetId: string; readonly work
   };
 }
 
-/** Makes a blob of the file that came, where another one was made of it to be played. What it throws leaves nothing. */
+/** Stores the received file beside the video that was made of it. If it throws, nothing was stored. */
 async function keepOriginal(
   work: { readonly assetId: string; readonly workId: string },
   options: {
@@ -114,7 +114,7 @@ async function keepOriginal(
   return { key, size, sha256, format: foreign.isQuickTime ? 'mov' : foreign.container };
 }
 
-/** Blobs of what playback needs. When it throws, none of them is being put any more. */
+/** Stores what playback needs. When it throws, no write is running any more. */
 async function kept(
   { hls, head }: FilmPlayback,
   options: { keys: ReturnType<typeof blobKeys>; signal: AbortSignal; kit: AssetsKit },
@@ -136,7 +136,7 @@ async function kept(
   };
 }
 
-/** As Promise.all, but it waits for the others also when one of them failed. */
+/** Like Promise.all, but waits for all promises even if one is rejected. */
 async function allOf<T>(works: readonly (Promise<T> | undefined)[]): Promise<(T | undefined)[]> {
   await Promise.allSettled(works);
   return Promise.all(works);
@@ -150,20 +150,19 @@ function lengthOf(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** How long no byte may come of a film that is being converted, also while it waits for its turn, ms. */
+/** Longest time without a byte from a conversion, including its time in the queue, ms. */
 const conversionSilence = 24 * 3_600_000;
 
-/** Whether films of other containers and codecs are taken here now. */
+/** Whether films in other containers and codecs are accepted now. */
 export async function isNormalised({ config, use }: Pick<AssetsKit, 'config' | 'use'>): Promise<boolean> {
   return config.normalise ?? use(services.converter).isAvailable();
 }
 
 /**
- * `accept`, and where that is so (`isNormalised`) also of films of other containers and codecs: an mp4 is made of them, and of that
- * everything is as if it had come. What came is kept beside it. Faults of the converter too, also when what came out is
- * clearly shorter than the file said it is.
+ * Like `accept`, but if `isNormalised`, a film in another container or codec is first converted to mp4, and the original is kept
+ * beside it. Also throws the faults of the converter, and a fault if the result is clearly shorter than the original says it is.
  *
- * @param options `progress`: how much of that is done, 0..1
+ * @param options `progress`: of the conversion, 0..1
  */
 export async function acceptAny(
   work: Parameters<typeof accept>[0],
@@ -190,7 +189,7 @@ export async function acceptAny(
       };
       return await using(made, () => accept(work, { ...options, file: made, storing }));
     };
-    // Tracks that could be taken over as they are may still be what is not stored.
+    // Tracks that were copied without encoding may still not be accepted.
     const made = await make(false).catch((trouble: unknown) => {
       if (trouble instanceof RefusedFile) return make(true);
       throw trouble;
@@ -198,14 +197,14 @@ export async function acceptAny(
     try {
       return { ...made, original: await keepOriginal(work, { file, foreign, signal, kit }) };
     } catch (trouble) {
-      // What stays all the same the sweep finds.
+      // The sweep finds what could not be deleted.
       await kit.blobs.delete(keysOf(made)).catch(() => {});
       throw trouble;
     }
   }
 }
 
-/** The inspector, which knows nothing of converters, names what it reads. */
+/** The inspector does not know the converter: its reason names mp4 only. */
 function isOther({ reason }: RefusedFile): boolean {
   return reason.endsWith('expected an mp4');
 }
@@ -223,8 +222,8 @@ async function using<T>(file: ReceivedFile, work: () => Promise<T>): Promise<T> 
 }
 
 /**
- * Writes a film down that is made on this node, as fast as it is made. Throws what the film throws, Fault `conversion.refused` when it
- * becomes too large, and those of the intake that tell of this node.
+ * Writes a film that this node produces to disk. Throws the error of the film, Fault `conversion.refused` when the film becomes too
+ * large, and faults of the intake that concern this node.
  */
 export async function received(
   film: ReadableStream<Uint8Array>,
@@ -236,7 +235,7 @@ export async function received(
     return await kit.use(services.intake).receive(film, { most, signal, silence: conversionSilence });
   } catch (error) {
     signal.throwIfAborted();
-    // What ended the film.
+    // The error of the film itself.
     if (hasCode(error, 'intake.broken')) throw error.cause;
     if (!hasCode(error, 'intake.too_large')) throw error;
     const message = `The film is not converted: it becomes larger than ${maxUploadSize} (plugins.assets.maxUploadSize).`;
@@ -244,10 +243,10 @@ export async function received(
   }
 }
 
-/** How much of the work at a file is done when it is an mp4 on this node, and when it is about to be stored. */
+/** Progress when the file is an mp4 on this node, and when it is about to be stored. */
 export const stage = { normalised: 0.95, storing: 0.97 };
 
-/** And when it has come: what may have to be normalised first takes its time, and nobody knows before. */
+/** Progress when all bytes have arrived. A conversion, if one is possible, gets half of the scale. */
 export function comeStage(isNormalised: boolean): number {
   return isNormalised ? 0.5 : stage.normalised;
 }

@@ -19,19 +19,19 @@ export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
     return [{ ...row, body: JSON.stringify(documentOf(context, status)), indexes }];
   },
   describe(_emitted, context, { tools: { publicUrl } }) {
-    // Of one that was deleted the last thing known is told.
+    // The event of a deleted asset shows its last state.
     const status = context.file ? 'ready' : context.statusMessage === null ? 'waiting' : 'failed';
     const shown = presentAsset(documentOf(context, status), { baseUrl: publicUrl });
     return { account: context.asset.account, stream: '', body: { payload: { asset: shown } } };
   },
 };
 
-/** Undefined: it was deleted. */
+/** Undefined for a deleted asset. */
 function statusOf(state: unknown): AssetDocument['status'] | undefined {
   return (state as { kept?: AssetDocument['status'] }).kept;
 }
 
-/** Removes the blobs of a deleted asset: all that lies in its folder. */
+/** Deletes all blobs in the folder of a deleted asset. */
 export const eraseEffect = effect<Erasure, null, typeof config>({
   concurrency: 4,
   timeout: 5 * 60_000,
@@ -41,7 +41,7 @@ export const eraseEffect = effect<Erasure, null, typeof config>({
       if (page.length > 0) await blobs.delete(page.map(({ key }) => key));
       count += page.length;
     }
-    // A death behind the last blob may have left its folder, which no listing shows: whoever deletes something there takes it away.
+    // After a crash an empty folder may remain, which no listing shows. Deleting any key in it also removes the folder.
     await blobs.delete([`${folderOf(id)}none.bin`]);
     log.info('the file of a deleted asset was erased', { asset: id, blobs: count });
     return null;

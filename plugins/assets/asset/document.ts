@@ -12,9 +12,9 @@ export interface AssetDocument extends AssetSettings {
   readonly updatedAt: number;
   readonly statusMessage: string | null;
   readonly file: AssetFile | null;
-  /** When that came, epoch ms. */
+  /** When the file arrived, epoch ms. */
   readonly fileAt: number;
-  /** That of the video, so that lists can be filtered by it. */
+  /** Bytes of the video, so that lists can be filtered by it. */
   readonly size?: number;
 }
 
@@ -22,14 +22,14 @@ export function assetOf(row: StoredResource): AssetDocument {
   return JSON.parse(row.body) as AssetDocument;
 }
 
-/** Where the blobs of an asset lie. */
+/** The folder of the blobs of an asset. */
 export function folderOf(id: string): string {
   return `${assetFolder}${id}/`;
 }
 
 export const assetFolder = 'assets/';
 
-/** The same, of an actor's state. */
+/** The document for the state of an actor. */
 export function documentOf(context: AssetContext, status: AssetDocument['status']): AssetDocument {
   const { asset: settings, updatedAt, statusMessage, fileAt } = context;
   const file = context.file as AssetFile | null;
@@ -44,7 +44,7 @@ export function documentOf(context: AssetContext, status: AssetDocument['status'
   };
 }
 
-/** Both look in one place alone, where the asset's own actor writes: strangers ask with every segment. */
+/** One read in the partition of the asset, because viewers ask with every segment. */
 export function assetRow(
   id: string,
   { resources }: Pick<AssetsKit, 'resources'>,
@@ -52,7 +52,7 @@ export function assetRow(
   return resources.get(assetKind, id, { isBeside: true });
 }
 
-/** By what viewers know it by: a playback id, or text of any other shape, for which nobody is asked. */
+/** The row for a playback id from a URL. Text of another shape costs no read. */
 export async function watchedRow(
   playbackId: string,
   { resources }: Pick<AssetsKit, 'resources'>,
@@ -65,7 +65,7 @@ export function isPlaybackId(text: string): boolean {
   return /^[0-9a-z]{16}$/.test(text);
 }
 
-/** The blobs whose keys begin so, a page at a time. */
+/** The blobs whose keys begin with `prefix`, a page at a time. */
 export async function* blobPages(
   prefix: string,
   { blobs, signal }: { readonly blobs: AssetsKit['blobs']; readonly signal: AbortSignal },

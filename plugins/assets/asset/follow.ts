@@ -4,8 +4,8 @@ import type { AssetsKit } from '../config.ts';
 import { type AssetSource, assets, fileTaskOf, fileTasks, outputOf } from '../contract.ts';
 
 /**
- * Keeps an asset and the task that brings its file in step, whatever died between the one and the other: a file that is there
- * completes the task, a task that ended without one fails the asset, an asset that is deleted cancels it.
+ * Keeps an asset and its task consistent, also after a crash between the two writes: a file completes the task, a task that ends
+ * without a file fails the asset, and deleting the asset cancels the task.
  */
 export const fileReactions = {
   async 'asset.ready'(event: LoggedEvent, kit: AssetsKit): Promise<void> {
@@ -17,7 +17,7 @@ export const fileReactions = {
   async 'asset.deleted'(event: LoggedEvent, kit: AssetsKit): Promise<void> {
     const { id, taskId } = assetIn(event);
     if (taskId !== undefined) await kit.use(tasks).cancel(taskId);
-    // Exports and transcodes of it. What they have made stays.
+    // Exports and transcodes of this asset. Their finished results stay.
     await kit.use(tasks).cancelOf(id);
   },
   'task.failed': endedWithout,
@@ -28,7 +28,7 @@ async function endedWithout(event: LoggedEvent, kit: AssetsKit): Promise<void> {
   const { type, id, outputAssetId, status } = payloadOf<{ task: ShownTask }>(event).task;
   if (!bringing.has(type) || outputAssetId === undefined) return;
   if (status.phase !== 'failed' && status.phase !== 'cancelled') return;
-  // What it is now counts: it may be tried again since.
+  // The current phase counts: the task may have been retried since the event.
   if ((await kit.use(tasks).find(id))?.phase !== status.phase) return;
   const message = status.phase === 'cancelled' ? `The ${type} was cancelled.` : (status.errorMessage ?? '');
   await kit.use(assets).fail(outputAssetId, message);
@@ -36,7 +36,7 @@ async function endedWithout(event: LoggedEvent, kit: AssetsKit): Promise<void> {
 
 const bringing: ReadonlySet<TaskType> = new Set(Object.values(fileTasks));
 
-/** The asset of an event, and the task that brings its file if one does. */
+/** The asset of an event, and the id of its task, if it has one. */
 function assetIn(event: LoggedEvent): { readonly id: string; readonly taskId: string | undefined } {
   const { id, source } = payloadOf<{ asset: { id: string; source: AssetSource } }>(event).asset;
   const taskId = source.type === 'recording' ? undefined : fileTaskOf(id, fileTasks[source.type]);

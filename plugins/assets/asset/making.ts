@@ -19,7 +19,7 @@ import { asset } from './asset.ts';
 import { type AssetDocument, assetOf, assetRow, folderOf, watchedRow } from './document.ts';
 import { shownAsset } from './present.ts';
 
-/** Assets, for the plugins that make them. */
+/** The service that other plugins make assets with. */
 export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
   const { actors, resources, clock } = kit;
   const { schema, present } = shownAsset(kit);
@@ -34,7 +34,7 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
       ...{ id, account, name, source, createdByTokenName, userTags },
       ...{ playbackId: resources.nameBeside(id, newPlaybackId), createdAt: clock.now() },
     };
-    // Also of one that was deleted: whoever begins it again has not heard of that yet.
+    // Also if it was deleted: the caller does not know about that yet.
     await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch((error: unknown) => {
       if (!hasCode(error, 'actor.exists')) throw error;
     });
@@ -49,12 +49,12 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
       const type = fileTasks[source.type];
       const taskId = fileTaskOf(id, type);
       const more = { userTags, createdByTokenName };
-      // The task first: its work makes the asset where we do not get that far, and an asset without a task would wait for ever.
+      // The task first: if this process dies now, the work of the task makes the asset. An asset without a task would wait for ever.
       await kit.use(tasks).spawn({
         ...{ id: taskId, account, type, name, outputAssetId: id, ...task },
         ...(source.type === 'transcode' && { inputAssetId: source.inputAssetId }),
         ...(createdByTokenName !== undefined && { createdByTokenName }),
-        // One text, because every text of a secret is cut out of what is shown of the task.
+        // As one text, because every text in a secret is removed from the messages of the task.
         secret: { ...secret, asset: JSON.stringify(more) },
       });
       await begin(given);
@@ -65,7 +65,7 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
     async ofWork({ id: taskId, outputAssetId: id, account, name, secret }, source) {
       if (id === null) throw new TypeError(`task ${taskId} is of no asset`);
       const found = await find(id);
-      // The event of its failure may have overtaken that of the renewed task.
+      // The event of the failure may arrive after that of the renewed task.
       if (found?.status === 'failed') await awaitAnew(id, kit);
       if (found) return found;
       const more = JSON.parse((secret as { asset: string }).asset) as object;
@@ -112,7 +112,7 @@ function referenceOf({ id, status, account, name, playbackId, file }: AssetDocum
   return { id, status, account, name, playbackId, ...(file && { file }) };
 }
 
-/** One that failed waits for its file once more. False: it was deleted, or has its file. */
+/** Sets a failed asset to `waiting` again. False: it was deleted, or has a file. */
 export async function awaitAnew(id: string, { actors }: AssetsKit): Promise<boolean> {
   try {
     await actors.ask(asset, id, { type: 'await' });
@@ -123,12 +123,12 @@ export async function awaitAnew(id: string, { actors }: AssetsKit): Promise<bool
   }
 }
 
-/** The file that the asset has now; undefined when it was deleted. `isFirst`: this one does not replace another file. */
+/** Returns the file that the asset has now; undefined if it was deleted. `isFirst`: does not replace an existing file. */
 async function give(
   file: AssetFile,
   { id, isFirst, kit }: { id: string; isFirst?: true; kit: AssetsKit },
 ): Promise<AssetFile | undefined> {
-  // A file elsewhere would not be erased with its asset.
+  // A file outside this folder would not be deleted with its asset.
   const astray = keysOf(file).find((key) => !key.startsWith(folderOf(id)));
   if (astray !== undefined) throw new RangeError(`${astray} is not below ${folderOf(id)}`);
   try {
@@ -145,8 +145,8 @@ async function give(
 }
 
 /**
- * Gives a file to its asset, unless another attempt was faster: then the blobs of this one are removed, and that one's file is
- * the answer. Undefined: the asset was deleted.
+ * Gives a file to its asset. If another attempt was faster, deletes the blobs of this one and returns the file of the other.
+ * Undefined: the asset was deleted.
  */
 export async function settle(
   made: AssetFile,

@@ -2,13 +2,13 @@ import { uuid } from '../../../core/base/ids.ts';
 import type { AssetsKit } from '../config.ts';
 import { assetFolder } from './document.ts';
 
-/** Bytes of the blob that names the owner; a longer one is not ours. */
+/** Bytes of the blob that names the owner; a longer blob is not ours. */
 const mostMarkBytes = 200;
 
 /**
- * Whether the blobs below `assets/` are those of this store. The first one to ask writes its name there; from then on a
- * deployment that was pointed at another's bucket, or whose store was lost and made anew, is told that they are not: what it knows
- * no asset of may be all that is left of somebody's films.
+ * Whether the blobs below `assets/` belong to this store. The first call writes the name of the store there. A deployment that
+ * points to the bucket of another one, or that has lost its store, then gets false: blobs without an asset may be the only copy of
+ * somebody's films.
  */
 export async function ownsBlobs(kit: AssetsKit): Promise<boolean> {
   const own = await madeOnce(owner, () => ({ name: uuid() }), kit);
@@ -21,7 +21,7 @@ export async function ownsBlobs(kit: AssetsKit): Promise<boolean> {
   }
 }
 
-/** A value of the deployment: made by the first node that needs it, the same on all. */
+/** A value that all nodes share. The first node that needs it creates it. */
 export async function madeOnce<T>(
   { kind, id }: { readonly kind: string; readonly id: string },
   make: () => T,
@@ -32,7 +32,7 @@ export async function madeOnce<T>(
     if (row) return JSON.parse(row.body) as T;
     const body = JSON.stringify(make());
     const first = { kind, id, account: '', createdAt: clock.now(), name: '', body, indexes: {}, revision: 0 };
-    // Another node may be the first: then it is that one's.
+    // If another node was first, its value is read in the next round.
     await resources.write({ rows: [first], events: [] });
   }
 }

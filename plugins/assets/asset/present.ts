@@ -8,7 +8,7 @@ import type { AssetsKit } from '../config.ts';
 import { type AssetFile, assetResource, hashesOf } from '../contract.ts';
 import type { AssetDocument } from './document.ts';
 
-/** The asset object, as its owner and events see it. Pure: what an event says can be said again. */
+/** The asset object, as its owner and events see it. Pure, because an event can be made again. */
 export function presentAsset(
   document: AssetDocument,
   { baseUrl }: { baseUrl: string },
@@ -30,7 +30,7 @@ export function presentAsset(
   };
 }
 
-/** Where the file of an asset is had, and watched. */
+/** URLs of the file of an asset. */
 export function linksOf(
   { playbackId, file }: { playbackId: string; file: AssetFile },
   baseUrl: string,
@@ -48,9 +48,9 @@ export interface AssetLinks {
   readonly downloadUrl: string;
   /** HLS. */
   readonly playbackUrl?: string;
-  /** The film with its index in front, where the stored file has it elsewhere: a player need not look for it. */
+  /** The film with its index in front, if the stored file has it elsewhere: players can start at once. */
   readonly fastUrl?: string;
-  /** What came, where the stored file was made of it. */
+  /** The original, if the stored file is a conversion of it. */
   readonly originalUrl?: string;
 }
 
@@ -181,7 +181,7 @@ export const assetSchema = object(
   { $id: 'Asset' },
 );
 
-/** The asset object as the API shows it, with what other plugins tell of it. */
+/** The asset object as the API shows it, with the derived fields of other plugins. */
 export interface ShownAsset {
   readonly schema: TObject;
   /** Accepted and ignored in bodies. */

@@ -10,14 +10,14 @@ import { type AssetSource, bytesOf } from '../contract.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf } from './document.ts';
 
-/** Assets that are read at a time. */
+/** Assets read at a time. */
 export const pageSize = 100;
 /** Time between two checks, ms. */
 const interval = 600_000;
 
 /**
- * Deletes assets that are older than the config keeps them, and the oldest of accounts that have more bytes than it keeps: a duty
- * of one node at a time. Where nothing is bounded it does nothing.
+ * Deletes assets beyond the configured age, and the oldest assets of accounts beyond the configured bytes. Runs on one node at a
+ * time. Does nothing without such a limit in the config.
  */
 export function retaining(kit: AssetsKit): Stop {
   const bounds = boundsOf(kit);
@@ -31,7 +31,7 @@ export function retaining(kit: AssetsKit): Stop {
   });
 }
 
-/** As config names the kinds, and as assets do. */
+/** Names in the config, and in `source.type` of assets. */
 const sourceOf = {
   recording: 'recording',
   upload: 'directUpload',
@@ -66,7 +66,7 @@ interface Look {
   count(kind: Kind, bytes: number): void;
 }
 
-/** Says what it did, also when it ends in the midst of it. */
+/** One check. Logs what was deleted, also when it fails half way. */
 async function look(bounds: readonly Bounds[], { kit, signal, count }: Look): Promise<void> {
   const done = new Map<Kind, Removed>();
   const drop = async (kind: Kind, document: AssetDocument) => {
@@ -98,16 +98,16 @@ interface Walk {
 async function dropOld(kind: Kind, { age, ...walk }: Walk & { age: number }): Promise<void> {
   const before = walk.kit.clock.now() - age;
   for await (const document of assetsOf(kind, { ...walk, descending: false })) {
-    // None began after its end: all that follow are younger.
+    // An asset ends after it was created, so all that follow are younger.
     if (document.createdAt > before) return;
     const end = endedAt(document);
     if (end !== undefined && end <= before) await walk.drop(kind, document);
   }
 }
 
-/** Keeps the newest of each account, as many as fit, and nothing that is older than one which does not. */
+/** Keeps the newest assets of each account that fit. Everything older than the first that does not fit is deleted. */
 async function dropBeyond(kind: Kind, { bytes, ...walk }: Walk & { bytes: number }): Promise<void> {
-  /** A number for each account that has such assets. */
+  /** Bytes by account. */
   const taken = new Map<string, number>();
   for await (const document of assetsOf(kind, { ...walk, descending: true })) {
     const size = sizeOf(document);
@@ -118,7 +118,7 @@ async function dropBeyond(kind: Kind, { bytes, ...walk }: Walk & { bytes: number
   }
 }
 
-/** By when they began, a page at a time. */
+/** In the order of creation, a page at a time. */
 async function* assetsOf(
   kind: Kind,
   { kit, signal, descending }: Omit<Walk, 'drop'> & { descending: boolean },
@@ -137,7 +137,7 @@ async function* assetsOf(
     }
 }
 
-/** False: it changed meanwhile, or was deleted. What waits for its file is never dropped. */
+/** False: it has changed, or was deleted. An asset that waits for its file is never deleted. */
 async function dropped(document: AssetDocument, { actors }: AssetsKit): Promise<boolean> {
   const end = endedAt(document);
   if (end === undefined) return false;
@@ -161,7 +161,7 @@ function counting({ metrics }: AssetsKit, bounds: readonly Bounds[]): Look['coun
     'Assets that were kept no longer, by kind.',
   );
   const bytes = metrics.counter('millrace_retention_deleted_bytes_total', 'Bytes that those took.');
-  // Those that are bounded are shown from the first, as 0.
+  // Kinds with a limit are shown from the start, as 0.
   for (const { kind } of bounds) for (const family of [assets, bytes]) family.with({ kind });
   return (kind, size) => {
     assets.with({ kind }).add();

@@ -23,7 +23,7 @@ import { type AssetDocument, assetKind, assetOf, assetRow } from './document.ts'
 import { assetName, shownAsset } from './present.ts';
 import { videoRoutes } from './video.ts';
 
-/** `/api/asset`: list, read, change, delete; the file itself is in video.ts, what makes one in uploads/ and imports/. */
+/** `/api/asset`: list, read, change, delete; the file itself is in video.ts, new assets in uploads/ and imports/. */
 export function routes(kit: AssetsKit): AnyElysia {
   const { resources, actors } = kit;
   const { keyed } = keyedRoutes(kit);
@@ -70,7 +70,7 @@ export function routes(kit: AssetsKit): AnyElysia {
     .patch(
       '/api/asset/:id',
       keyed(async ({ request, params: { id }, principal }) => {
-        // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
+        // Before the body is read: the asset of another account is 404, whatever is sent.
         await owned(principal, id);
         const changes = await change.read(request);
         if (Object.keys(changes).length > 0)
@@ -111,7 +111,7 @@ const fields = {
   userId: { type: 'string', path: ['account'] },
 } as const satisfies Record<string, { type: string; path?: [keyof AssetDocument] }>;
 
-/** For a command to an asset that was there a moment ago: who deletes it is another request. */
+/** For a command to an asset that another request may have deleted since it was read. */
 function unlessDeleted(id: string): (error: unknown) => never {
   return (error) => {
     throw isDeleted(error) ? assetNotFound(id) : error;
@@ -122,12 +122,12 @@ function unlessDone(error: unknown): void {
   if (!isDeleted(error)) throw error;
 }
 
-/** What was deleted may still be erased: then its actor is there and takes no such command. */
+/** While its blobs are being deleted, the actor still exists and refuses commands. */
 function isDeleted(error: unknown): boolean {
   return hasCode(error, 'actor.not_found') || hasCode(error, 'actor.not_possible');
 }
 
-/** Bounds the assets of an account, for all requests that make one: those of one node count together. */
+/** Limits the assets of an account. All routes of a node that make assets share it. */
 export function assetPlaces({ resources, clock, config }: AssetsKit): Quota {
   return quota({
     clock,

@@ -8,20 +8,20 @@ import { exportsFolder, keysOf, picturesFolder } from '../contract.ts';
 import { type AssetDocument, assetFolder, assetOf, assetRow, blobPages } from './document.ts';
 import { ownsBlobs } from './owner.ts';
 
-/** Blobs of no asset that one sweep remembers for the next. */
+/** Unused blobs that one sweep remembers for the next. */
 const mostSuspects = 10_000;
 /** Old unfinished uploads that one sweep checks. */
 const mostUploads = 1000;
-/** How long an old unfinished upload must not have grown before it is aborted, ms. */
+/** An old unfinished upload is aborted if it has not grown for so long, ms. */
 const stillTime = 24 * 3_600_000;
-/** How old a blob of no asset must be before it is suspected, ms. */
+/** Younger unused blobs are left alone, ms. */
 const orphanAge = 3_600_000;
 /** How long the blobs of a failed asset are kept, ms. */
 const failedTime = 7 * 24 * 3_600_000;
 /** Time between two sweeps, ms. */
 const interval = 3_600_000;
 
-/** Erases what no asset needs, again and again: a duty of one node at a time. */
+/** Deletes blobs that no asset needs. Runs on one node at a time. */
 export function sweeping(kit: AssetsKit): Stop {
   return regularly(interval, {
     clock: kit.clock,
@@ -31,8 +31,8 @@ export function sweeping(kit: AssetsKit): Stop {
 }
 
 /**
- * One sweep. A blob goes when two sweeps in a row found that no asset names it: whatever made the first one err (a store that
- * comes back older than it was and is about to catch up) is over by then.
+ * One sweep. A blob is deleted when two sweeps in a row found it unused. One could be wrong, for example while a restored store
+ * catches up.
  */
 function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
   const { blobs, clock, log } = kit;
@@ -89,7 +89,7 @@ function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
       looked = await blobsOfNone(erased, signal);
       await uploadsOfNone(aborted, signal);
     } finally {
-      // Also when it ends in the midst of it: what is gone is gone.
+      // Also when it fails half way: the blobs are deleted.
       const isQuiet = erased.count + aborted.count + suspects.size === 0;
       const removed = { blobs: erased, uploads: aborted };
       log[isQuiet ? 'debug' : 'info']('assets were swept', { looked, removed, suspected: suspects.size });
@@ -97,14 +97,14 @@ function sweeper(kit: AssetsKit): (signal: AbortSignal) => Promise<void> {
   };
 }
 
-/** How far an upload was when it was first seen so far. */
+/** The size of an upload, and since when it has had this size. */
 interface Still {
   readonly bytes: number;
   /** Epoch ms. */
   readonly since: number;
 }
 
-/** Those that are old and that no asset names. */
+/** Old blobs that no asset uses. */
 async function orphansOf(found: readonly BlobFacts[], kit: AssetsKit): Promise<BlobFacts[]> {
   const known = new Map<string, AssetDocument | undefined>();
   const old = found.filter(({ modified }) => kit.clock.now() - modified >= orphanAge);
@@ -123,20 +123,20 @@ function isNeeded(key: string, { document, now }: { document: AssetDocument | un
   switch (document?.status) {
     case undefined:
       return false;
-    // What is there of it is needed for the file that is being made, however long that takes.
+    // Its file is still being made, however long that takes.
     case 'waiting':
       return true;
     case 'failed':
       return now - document.updatedAt < failedTime;
     case 'ready':
-      // What was exported is known by its CID, to whoever was told: no row says that it is not needed any more.
+      // People know an export by its CID. No row says when it is not needed any more.
       if (key.startsWith(exportsFolder(document.id))) return true;
       if (document.file && key.startsWith(`${picturesFolder(document.file.video.key)}`)) return true;
       return document.file !== null && keysOf(document.file).includes(key);
   }
 }
 
-/** Undefined: it is not ours to abort, because something may still come of it. */
+/** Undefined: it must not be aborted, because it may still be completed. */
 async function stillOf(
   upload: UnfinishedUpload,
   { before, kit }: { before: Still | undefined; kit: AssetsKit },
@@ -154,7 +154,7 @@ async function documentOf(id: string, kit: AssetsKit): Promise<AssetDocument | u
   return row && assetOf(row);
 }
 
-/** Id of the asset in whose folder a blob lies; undefined for one that is none of ours. */
+/** Id of the asset that a blob belongs to; undefined for a key of another shape. */
 function assetIn(key: string): string | undefined {
   return shape.exec(key)?.[1];
 }

@@ -32,7 +32,7 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
           return {
             pieces: [{ key: video.key, from: 0, to: video.size }],
             etag: video.sha256,
-            // A file that is made again has another time, and another tag.
+            // A file that is made again has another time and another tag.
             modified: document.fileAt,
             type: typeOf(video.key),
             name: document.name,
@@ -81,7 +81,7 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
     .options('/asset/*', preflight, saysPreflight('preflightAsset'));
 }
 
-/** Media types of films alone: nothing of them is a page or a script, whatever is in it. */
+/** Only media types of films: a browser must not run anything in them as a page or a script. */
 const formats: Readonly<Record<Original['format'], { type: string; ending: string }>> = {
   mp4: { type: 'video/mp4', ending: 'mp4' },
   mov: { type: 'video/quicktime', ending: 'mov' },

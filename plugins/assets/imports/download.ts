@@ -6,21 +6,21 @@ import { broken, failed, tooLarge } from './faults.ts';
 import type { Source } from './source.ts';
 import { Anew, Transfer, type TransferOptions } from './transfer.ts';
 
-/** How long nothing may come of a file, over all connections, ms. */
+/** Longest time without a byte of the file, over all connections, ms. */
 const longestStill = 2 * 60_000;
 
 export interface DownloadOptions extends TransferOptions {
   readonly intake: Pick<Intake, 'receive'>;
-  /** How long it may take, ms. */
+  /** Longest time for all of it, ms. */
   readonly time: number;
-  /** How much of it is there, 0..1, often; never where its length is not known. */
+  /** Called often with the progress, 0..1; never if the length is unknown. */
   progress(fraction: number): void;
 }
 
 /**
- * Takes a file of another server in, as fast as it can be written. Faults `import.failed` and `import.broken`, those of the intake that
- * tell of this node, and the reason of the signal as it is. After any of them nothing is left: what the other side asks for by
- * `Retry-After` is not waited for here, where it would keep a place among the running, but before the next try.
+ * Downloads a file of another server, as fast as it can be written. Throws Faults `import.failed` and `import.broken`, faults of the
+ * intake that concern this node, and the reason of the signal; then nothing is left on disk. A `Retry-After` is waited for before
+ * the next attempt of the task, because here it would keep a slot.
  */
 export async function download(source: Source, options: DownloadOptions): Promise<ReceivedFile> {
   const { clock, time } = options;
@@ -36,12 +36,12 @@ export async function download(source: Source, options: DownloadOptions): Promis
     }
   } finally {
     cancel();
-    // Also what is still being asked for is not wanted any more.
+    // Also ends a request that is still running.
     ending.abort();
   }
 }
 
-/** Undefined: all of it comes again. */
+/** Undefined: the file must be downloaded from the start. */
 async function received(transfer: Transfer, options: DownloadOptions): Promise<ReceivedFile | undefined> {
   const { intake, most, signal, progress, limits } = options;
   const { length, encoding } = transfer.remote;
@@ -62,7 +62,7 @@ async function received(transfer: Transfer, options: DownloadOptions): Promise<R
     if (hasCode(error, 'intake.slow')) throw broken('it comes too slowly');
     if (hasCode(error, 'intake.too_large')) throw tooLarge(most);
     if (!hasCode(error, 'intake.broken')) throw error;
-    // What ended the body.
+    // The error of the body itself.
     if (error.cause instanceof Anew) return undefined;
     throw error.cause;
   }
@@ -73,16 +73,16 @@ const Streams = ReadableStream as unknown as { from(bytes: Bytes): ReadableStrea
 
 /** Unpacked bytes up to which the ratio does not matter. */
 const smallSize = 64 * 1_048_576;
-/** How many times larger than its gzip a file may be: films hardly shrink. */
+/** Largest ratio of file to gzip: films can hardly be compressed. */
 const mostRatio = 20;
 
-/** Bytes, until there are none. */
+/** A source of bytes; undefined at the end. */
 type Bytes = AsyncIterable<Uint8Array>;
 
 /**
- * What a body says by its `Content-Encoding`. None is asked for, but object stores send what they were given with whatever header
- * they were given for it (S3), and browsers and `curl --compressed` show the file behind it. Unpacked by the threads of zlib.
- * Faults: `import.failed` for other encodings, for what is no gzip, and for more than the limits allow.
+ * Unpacks a body according to its `Content-Encoding`. The import asks for no encoding, but S3 sends the header that an object was
+ * stored with, and browsers unpack it. Runs in the threads of zlib. Fault `import.failed` for other encodings, for invalid gzip, and
+ * beyond the limits.
  */
 function unpacked(body: Bytes, { encoding }: { encoding: string }): Bytes {
   if (encoding === '') return body;

@@ -8,7 +8,7 @@ import {
   retryAfterOf,
 } from '../../../core/ports/outbound.ts';
 
-/** Of imports. What happens while a file is fetched is told by its task: no request is answered with it. */
+/** Errors of imports. Those of the download are shown by the task, not by a request. */
 export const importFaults = {
   ...faultsOf(422, {
     'import.bad_url': 'Nothing can be imported from this URL; the message says why.',
@@ -20,12 +20,12 @@ export const importFaults = {
 };
 const fault = faultMaker(importFaults);
 
-/** It is no use to try the same again. `message`: what follows "The file could not be fetched: ". */
+/** A final error. `message`: what follows "The file could not be fetched: ". */
 export function failed(message: string): Fault {
   return fault('import.failed', sentence(message), { retry: false });
 }
 
-/** Trouble on the way. `retryAfter`: seconds, as the other side said. */
+/** A temporary error. `retryAfter`: seconds, as the server said. */
 export function broken(message: string, options: { retryAfter?: number } = {}): Fault {
   return fault('import.broken', sentence(message), options);
 }
@@ -38,13 +38,13 @@ function sentence(message: string): string {
   return `The file could not be fetched: ${message}.`;
 }
 
-/** What a request that was not answered means. */
+/** The fault for a request without an answer. */
 export function faultOfFailure({ reason, message }: OutboundFailure, { most }: { most: number }): Fault {
   if (reason === 'too-large') return tooLarge(most);
   return finalReasons.has(reason) ? failed(message) : broken(message);
 }
 
-/** What another status than the wanted one means. */
+/** The fault for an unexpected status. */
 export function faultOfStatus(answer: OutboundStream, { now }: { now: number }): Fault {
   const { status, url } = answer;
   const words = meanings[status];

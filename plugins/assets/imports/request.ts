@@ -21,10 +21,10 @@ import { download } from './download.ts';
 import { type Source, sourceOf } from './source.ts';
 import { transferLimits } from './transfer.ts';
 
-/** Characters of the URL of an import. */
+/** Longest URL, characters. */
 const mostUrlCharacters = 8192;
 
-/** `POST /api/asset/import`: an asset whose file is fetched from a URL, and the task that does it. */
+/** `POST /api/asset/import`: creates an asset, and the task that downloads its file. */
 export function importRoute(kit: AssetsKit): AnyElysia {
   const body = bodyOf(shownAsset(kit));
   const made = kit.use(assets);
@@ -81,7 +81,7 @@ const bodyOf = ({ readOnly }: ShownAsset) =>
     { readOnly },
   );
 
-/** Imports as tasks: fetches the file of an asset, looks into it, stores it, makes the asset ready. */
+/** The task of an import: downloads the file, inspects it, stores it, and makes the asset ready. */
 export function importKind(kit: AssetsKit): TaskKind {
   return {
     type: 'import',
@@ -93,14 +93,14 @@ export function importKind(kit: AssetsKit): TaskKind {
   };
 }
 
-/** A repeat, also one side by side with a worker that is thought to be dead, makes no second file: the first one counts. */
+/** May be repeated, also at the same time as another worker: the first file counts. */
 async function run(work: TaskWork, kit: AssetsKit): Promise<TaskResult> {
   const { account, signal } = work;
   const source = sourceOf((work.secret as { url: string }).url);
   if (!source) throw new TypeError(`import ${work.id} has no URL`);
   const asset = await kit.use(assets).ofWork(work, { type: 'url', url: source.shown });
   if (!asset) return deleted;
-  // A former try got so far, and its end was not heard of.
+  // An earlier attempt succeeded, and its result was lost.
   if (asset.file) return { outcome: 'done', output: outputOf(asset.file, asset) };
   let file: ReceivedFile | undefined;
   try {

@@ -1,7 +1,6 @@
 /**
- * A URL as its owner is shown it: whole, but `***` in place of what is secret in known places: user and password, values named
- * like a signature, token or key in the query or path, tokens that are JWTs, and the same in what such a value holds. Without
- * its fragment, which is never sent.
+ * A URL as its owner sees it, with `***` in place of secrets: user and password, JWTs, values in query or path that are named like a
+ * signature, token or key, and the same in URLs inside of values. Without its fragment, which is never sent.
  */
 export function shownUrl(given: URL): string {
   const url = new URL(given);
@@ -16,7 +15,7 @@ export function shownUrl(given: URL): string {
   return hasUser ? text.replace('://', `://${hidden}@`) : text;
 }
 
-/** In a query, which begins with `?` or `&`, nothing but `&` ends a value: signatures in base64 hold `/`, and tokens of CDNs `~`. */
+/** In a query only `&` ends a value: signatures in base64 hold `/`, and tokens of CDNs `~`. */
 function shownQuery(query: string, depth: number): string {
   const pairs = query.slice(1).split('&');
   const shown = pairs.map((one) => {
@@ -27,7 +26,7 @@ function shownQuery(query: string, depth: number): string {
   return `${query.slice(0, 1)}${shown.join('&')}`;
 }
 
-/** A value may be a URL with a query of its own, whole or without its beginning, or end with more pairs. */
+/** A value may be a URL with its own query, complete or without its beginning, or end with more pairs. */
 function shownValue(value: string, depth: number): string {
   const plain = decoded(value);
   if (jwt.test(plain)) return hidden;
@@ -59,7 +58,7 @@ const user = /\/\/[^/#@]*@/;
 const jwt = /^(bearer\s+)?eyJ[\w-]+\.[\w-]+\.[\w-]*$/i;
 
 /**
- * Names that storage, CDNs and APIs give to what lets somebody in: `X-Amz-Signature`, `AWSAccessKeyId`, `Key-Pair-Id`, `sig`,
+ * Names that storage, CDNs and APIs use for secrets: `X-Amz-Signature`, `AWSAccessKeyId`, `Key-Pair-Id`, `sig`,
  * `hdnts`, `access_token`, … Too many are hidden rather than too few.
  */
 function isSecretName(name: string): boolean {

@@ -1,21 +1,21 @@
 import { shownUrl } from './shown-url.ts';
 
-/** Characters of the file name in the URL that become the name of the asset. */
+/** Longest name of an asset that is taken from a URL, characters. */
 const mostNameCharacters = 200;
 
-/** Where a file is imported from, as its URL says. */
+/** The source of an import, read from its URL. */
 export interface Source {
-  /** What is asked for: the URL without user, password and fragment. */
+  /** The URL to request: without user, password and fragment. */
   readonly url: string;
-  /** User and password of the URL, as the header that says the same (RFC 7617). */
+  /** User and password of the URL as a header (RFC 7617). */
   readonly headers: Readonly<Record<string, string>>;
-  /** What its owner is shown: without what is secret in it. */
+  /** The URL for its owner, without secrets. */
   readonly shown: string;
-  /** The file's name, for whoever gave none. */
+  /** The name of the file, if the client gives none. */
   readonly name: string;
 }
 
-/** Undefined: it is no URL. Whether it may be asked is for `Outbound.problem` to say. */
+/** Undefined: it is not a URL. `Outbound.problem` checks whether it may be requested. */
 export function sourceOf(text: string): Source | undefined {
   const url = URL.parse(text);
   if (!url) return undefined;
@@ -41,7 +41,7 @@ function nameOf({ pathname, hostname }: URL): string {
   return [...(clean || hostname)].slice(0, mostNameCharacters).join('');
 }
 
-/** `%20` becomes a space; what is no UTF-8 stays as it is. */
+/** `%20` becomes a space. Invalid UTF-8 stays as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -50,5 +50,5 @@ function decoded(text: string): string {
   }
 }
 
-/** Control characters, what has no meaning yet or hides, and what changes the direction of what is read. */
+/** Control, unassigned and invisible characters, and those that change the direction of text. */
 const unfit = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\ufffd]/gu;

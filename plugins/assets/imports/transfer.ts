@@ -8,9 +8,9 @@ export interface TransferOptions {
   readonly outbound: Outbound;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Whose import it is. */
+  /** The account of the import. */
   readonly account: string;
-  /** Bytes that the file may have, as they are sent. */
+  /** Most bytes of the file, as sent. */
   readonly most: number;
   readonly limits: TransferLimits;
 }
@@ -19,23 +19,23 @@ export interface TransferOptions {
 export const transferLimits = {
   /** How long the server may send nothing before the connection counts as broken. */
   importSilence: 20_000,
-  /** Connections that may break while one try fetches the file. */
+  /** Connections that may break in one attempt. */
   importBreaks: 20,
-  /** Wait before the next connection; it doubles while nothing comes, up to `importPause`. */
+  /** Wait before the next connection; doubles while no bytes come, up to `importPause`. */
   importFirstPause: 250,
-  /** A server that names a longer wait (`Retry-After`) is left to the next try of the task. */
+  /** If the server asks for a longer wait (`Retry-After`), the next attempt of the task continues. */
   importPause: 8000,
-  /** Time spent on waiting for bytes after which it is checked that at least `importLeast` bytes came: 17 kB/s. */
+  /** After so much time of waiting for bytes, at least `importLeast` must have come: 17 kB/s. */
   importLook: 60_000,
   importLeast: 1_048_576,
 };
 export type TransferLimits = Readonly<typeof transferLimits>;
 
 /**
- * The bytes of a file of another server, over as many connections as it takes. Where one breaks off, the next begins with the byte
- * that is missing, provided that the file is the same; otherwise `Anew` says that all comes again.
+ * Reads a file of another server, over several connections if needed. After a break the next connection continues at the missing
+ * byte if the file is still the same; otherwise `Anew` says that it starts again.
  *
- * Faults: `import.failed`, `import.broken`. The reason of an aborted signal is thrown as it is.
+ * Faults: `import.failed`, `import.broken`. The reason of an aborted signal is thrown unchanged.
  */
 export class Transfer {
   readonly #source: Source;
@@ -44,7 +44,7 @@ export class Transfer {
   #remote: Remote;
   #at = 0;
   #breaks = 0;
-  /** Breaks in a row that brought nothing. */
+  /** Connections in a row without a byte. */
   #barren = 0;
 
   private constructor(
@@ -57,7 +57,7 @@ export class Transfer {
     this.#remote = remoteOf(answer);
   }
 
-  /** Asks for it, once: what is not there at all is for a later try. */
+  /** Sends the first request, without retries: those are made by the task. */
   static async begin(source: Source, options: TransferOptions): Promise<Transfer> {
     const answer = await opened(source, { headers: {}, at: 0, options });
     if (!answer.ok) throw faultOfFailure(answer, options);
@@ -66,17 +66,17 @@ export class Transfer {
     throw faultOfStatus(answer, { now: options.clock.now() });
   }
 
-  /** After `Anew` it may be another. */
+  /** May differ after `Anew`. */
   get remote(): Remote {
     return this.#remote;
   }
 
-  /** Bytes that were read. */
+  /** Bytes read so far. */
   get at(): number {
     return this.#at;
   }
 
-  /** The next bytes, undefined at the end. After `Anew` the next are the first. One call at a time. */
+  /** The next bytes, undefined at the end. After `Anew` they are the first of the file. One call at a time. */
   async read(): Promise<Uint8Array | undefined> {
     const { signal, most } = this.#options;
     for (;;) {
@@ -98,14 +98,14 @@ export class Transfer {
     this.#answer.body.cancel();
   }
 
-  /** The client vouches for the length of an answer, not for that of the file of which it is the rest. */
+  /** The HTTP client checks the length of an answer, but not that of the whole file. */
   #wrongEnd(): Pick<OutboundFailure, 'reason' | 'message'> | undefined {
     const { length } = this.#remote;
     if (length === undefined || this.#at === length) return undefined;
     return { reason: 'protocol', message: `${this.#at} bytes came, and it has ${length}` };
   }
 
-  /** Over another connection: from the present byte on, or `Anew`. */
+  /** Continues over another connection, or returns `Anew`. */
   async #goOn(wrong: string): Promise<void> {
     this.#answer.body.cancel();
     const answer = await this.#reopened(wrong);
@@ -116,7 +116,7 @@ export class Transfer {
     throw new Anew();
   }
 
-  /** The next answer that is of use: the rest of the file, or the whole. */
+  /** The next usable answer: the rest of the file, or the whole. */
   async #reopened(wrong: string): Promise<OutboundStream> {
     const { clock, limits } = this.#options;
     let why = wrong;
@@ -144,7 +144,7 @@ export class Transfer {
     }
   }
 
-  /** Longer each time that nothing came. */
+  /** Longer after each connection without a byte. */
   async #pause(why: string, least: number): Promise<void> {
     const { clock, signal, limits } = this.#options;
     if (this.#breaks >= limits.importBreaks)
@@ -157,7 +157,7 @@ export class Transfer {
   }
 }
 
-/** The bytes so far are worth nothing: the file has changed, or cannot be had in pieces. */
+/** The received bytes are useless: the file has changed, or the server sends no ranges. */
 export class Anew extends Error {}
 
 async function opened(
@@ -186,15 +186,15 @@ const redirects = 3;
 
 type Headers = OutboundStream['headers'];
 
-/** A file of another server as its first answer described it. */
+/** A file of another server, as its first answer describes it. */
 interface Remote {
-  /** Bytes, as they are sent; undefined when it was not said. */
+  /** Bytes as sent; undefined if unknown. */
   readonly length: number | undefined;
-  /** `Content-Encoding`, in lower case; empty for none. */
+  /** `Content-Encoding` in lower case; may be empty. */
   readonly encoding: string;
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
-  /** What names exactly these bytes in `If-Range`; undefined when nothing does. */
+  /** Value for `If-Range` that identifies exactly these bytes; undefined if there is none. */
   readonly validator: string | undefined;
 }
 
@@ -203,14 +203,14 @@ function remoteOf({ headers, length }: Pick<OutboundStream, 'headers' | 'length'
   return { length, encoding: encodingOf(headers), etag, lastModified, validator: validatorOf(headers) };
 }
 
-/** What asks for the rest of it from byte `at` on, or for all of it when it has changed (RFC 9110 §13.1.5). */
+/** Headers that request the rest from byte `at` on, or the whole file if it has changed (RFC 9110 §13.1.5). */
 function restHeaders({ validator }: Remote, at: number): Record<string, string> {
   return validator === undefined || at === 0 ? {} : { range: `bytes=${at}-`, 'if-range': validator };
 }
 
 /**
- * Length of the whole when an answer to that is the rest of the same file, undefined when it is not. `at: 0` asks for the whole.
- * What a server says twice must be the same twice, whatever it made of `If-Range`.
+ * The length of the whole file if the answer is the rest of the same file; otherwise undefined. `at: 0`: the whole is requested.
+ * Everything that both answers say must be equal, whatever the server does with `If-Range`.
  */
 function isRest(
   { status, headers }: Pick<OutboundStream, 'status' | 'headers'>,
@@ -234,9 +234,9 @@ function encodingOf(headers: Headers): string {
 }
 
 /**
- * A strong ETag, or the date of a file that had not changed for a second when it was sent (RFC 9110 §8.8.2.2). That section wants no
- * date where there is a weak tag; but the servers that send weak tags for files (Express for one) would then have to send all of
- * it again, and `isRest` compares tag, date and length besides.
+ * A strong ETag, or the date of a file that had not changed for a second when it was sent (RFC 9110 §8.8.2.2). The RFC allows no
+ * date beside a weak tag. But then servers that send weak tags for files, such as Express, would have to send everything again, and
+ * `isRest` also compares tag, date and length.
  */
 function validatorOf({ etag, 'last-modified': modified, date }: Headers): string | undefined {
   if (etag !== undefined && /^"[\x21\x23-\x7e]*"$/.test(etag)) return etag;

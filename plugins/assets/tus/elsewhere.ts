@@ -7,12 +7,12 @@ import type { TusPlace } from '../uploads/url.ts';
 import { noLength, notFound } from './faults.ts';
 import { turnWait } from './turn.ts';
 
-/** How long after its last heartbeat a node may come back with its uploads, ms. */
+/** A node without a heartbeat for so long does not come back with its uploads, ms. */
 const nodeGone = 10 * 60_000;
 
 /**
- * Hands a request on to the node that has the upload, a PATCH as it comes and no faster than that node takes it. Answers
- * what that answers. Fault `upload.not_found` when the node is gone for good, `node.unreachable` (503) when it may come back.
+ * Forwards a request to the node that has the upload, and returns its answer. A PATCH is streamed, as fast as that node reads. Fault
+ * `upload.not_found` if the node is gone for good, `node.unreachable` (503) if it may come back.
  */
 export async function askedElsewhere(
   place: TusPlace,
@@ -27,7 +27,7 @@ export async function askedElsewhere(
     const answer = await nodes.request(node, `/internal/upload/${assetId}/tus/${uploadId}`, {
       method,
       headers: pick(request.headers, ofRequest),
-      // A node that closes the connection ends it; so does the client.
+      // Ends when this node stops, or when the client disconnects.
       signal: AbortSignal.any([kit.signal, request.signal]),
       ...(body && { body, timeout: 0 }),
       ...(!body && { timeout: turnWait * 2 }),

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/base/fault.ts';
 import { uploadFault } from '../uploads/faults.ts';
 
-/** How tus requests are refused. */
+/** Errors of tus requests. */
 export const locked = uploadFault(
   'upload.locked',
   'Another request of this upload has not ended yet. Try again.',

@@ -5,7 +5,7 @@ import { publicPreflightAge, readableByAll } from '../../../core/http/public-acc
 import { lengthOf } from '../uploads/tries.ts';
 import { invalid, wrongType, wrongVersion } from './faults.ts';
 
-/** Characters of `Upload-Metadata`. */
+/** Longest `Upload-Metadata`, characters. */
 const mostMetadata = 4096;
 
 /** Headers of tus 1.0.0 (https://tus.io/protocols/resumable-upload), with the extensions that are supported here. */
@@ -21,7 +21,7 @@ const ofEveryAnswer = {
   'tus-resumable': version,
 };
 
-/** Answers, or refuses, so that clients of tus and pages of every origin can read it. */
+/** Adds to an answer or error what tus clients and pages of every origin need to read it. */
 export async function asTus(method: string, answer: () => Promise<Response>): Promise<Response> {
   try {
     const response = await answer();
@@ -31,14 +31,14 @@ export async function asTus(method: string, answer: () => Promise<Response>): Pr
     if (!(error instanceof Fault)) throw error;
     const more = { ...ofEveryAnswer, ...(error.status === 412 && { 'tus-version': version }) };
     if (method !== 'HEAD') return faultResponse(error, more);
-    // tus-js-client begins the whole file anew when HEAD is refused otherwise, also by a server that is only busy.
+    // After any other refusal of a HEAD, tus-js-client restarts the file, even if the server is only busy.
     const status = error.status >= 500 ? 423 : error.status;
     const headers = { ...more, ...(error.status >= 500 && { 'retry-after': String(error.retryAfter ?? 5) }) };
     return madeOf(error, new Response(null, { status, headers }));
   }
 }
 
-/** The answer to OPTIONS: what the server can, and for a browser what pages may send. `most`: bytes of a file. */
+/** The answer to OPTIONS: what the server supports, and what browsers may send. `most`: largest file, bytes. */
 export function optionsAnswer(most: number): Response {
   return new Response(null, {
     status: 204,
@@ -48,7 +48,7 @@ export function optionsAnswer(most: number): Response {
       'tus-extension': extensions,
       'tus-max-size': String(most),
       'access-control-allow-methods': 'POST, HEAD, PATCH, DELETE, OPTIONS',
-      // `*` stands for all but Authorization, and not for every browser.
+      // `*` does not include Authorization, and not every browser knows it.
       'access-control-allow-headers':
         'Content-Type, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Defer-Length, Upload-Concat, X-HTTP-Method-Override, X-Request-ID, X-Requested-With, *',
       'access-control-max-age': String(publicPreflightAge),
@@ -56,7 +56,7 @@ export function optionsAnswer(most: number): Response {
   });
 }
 
-/** What the request wants: some clients can send nothing but POST. */
+/** The method of a request. Some clients can send only POST. */
 export function methodOf({ method, headers }: Request): string {
   return headers.get('x-http-method-override')?.toUpperCase() ?? method;
 }
@@ -67,7 +67,7 @@ export function checkVersion({ headers }: Request): void {
   if (given !== version) throw wrongVersion(given);
 }
 
-/** What a creation says. Faults `upload.invalid` (400), `upload.wrong_type` (415). */
+/** Reads the headers of a creation. Faults `upload.invalid` (400), `upload.wrong_type` (415). */
 export function creationOf(request: Request): Creation {
   const { headers } = request;
   if (headers.get('upload-concat') !== null)
@@ -87,13 +87,13 @@ export function creationOf(request: Request): Creation {
 export interface Creation {
   /** Bytes. */
   readonly size: number;
-  /** As it was given. */
+  /** As the client sent it. */
   readonly metadata: string;
-  /** The first bytes come with it. */
+  /** The body has the first bytes. */
   readonly hasBytes: boolean;
 }
 
-/** Where a PATCH begins. Faults as above. */
+/** The offset of a PATCH. Faults as above. */
 export function offsetOf({ headers }: Request): number {
   if (mediaTypeOf(headers) !== bytesType) throw wrongType;
   if (headers.get('upload-length') !== null)
@@ -116,7 +116,7 @@ function countOf(headers: Headers, name: string): number {
   throw invalid(`${name}: expected a number of bytes, ${text === null ? 'it is missing' : 'it is none'}.`);
 }
 
-/** Pairs of a key and Base64, the latter may be missing; each key once. */
+/** Expects pairs of a key and an optional value in Base64; each key once. */
 function checkMetadata(text: string): void {
   if (text.length > mostMetadata)
     throw invalid(`Upload-Metadata: ${text.length} characters; at most ${mostMetadata}.`);

@@ -12,7 +12,7 @@ import { invalid } from './faults.ts';
 import { asTus, checkVersion, creationOf, methodOf, offsetOf, optionsAnswer } from './protocol.ts';
 import type { Place, TusState } from './uploads.ts';
 
-/** `/upload/{assetId}/tus`: tus 1.0.0 for whoever has the URL, and below it the uploads that it made. */
+/** `/upload/{assetId}/tus`: tus 1.0.0 for everyone who has the URL, and below it the uploads that were created with it. */
 export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
   const { tus } = kit.use(uploading);
   const options = () => optionsAnswer(tus.most);
@@ -29,7 +29,7 @@ export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEl
       { what: 'TUS upload', ...at, node },
       { expires, keyId, caller: kit.caller(request) },
     );
-    // Nothing more will come of an empty one: it is seen to now.
+    // An empty file gets no PATCH: it is finished now.
     const isWhole = creation.size === 0;
     const now = hasBytes || isWhole ? await tus.append(at, { request, offset: 0 }) : begun;
     return new Response(null, { status: 201, headers: { location, ...headersOf(now) } });
@@ -48,7 +48,7 @@ export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEl
   };
   const upload = ({ request, params }: { request: Request; params: Place }) =>
     asTus(request.method, () => asked(request, params));
-  // Elysia would read a body whole, by what its type claims to be.
+  // Elysia would read the whole body, depending on its content type.
   const parse = 'none';
 
   return new Elysia()
@@ -64,7 +64,7 @@ export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEl
     .post(below, upload, { parse, ...said.override });
 }
 
-/** The same for other nodes, which have checked the URL: the uploads are on this one. */
+/** The same for other nodes, which have checked the URL. The uploads are on this node. */
 export function tusNodeRoutes(kit: AssetsKit): AnyElysia {
   const asked = ({ request, params }: { request: Request; params: Place }) =>
     asTus(request.method, () => answered(kit, { request, method: request.method as Method, at: params }));
@@ -147,7 +147,7 @@ const ofBytes = [
 const ofPatch = [...ofOne, ...ofBytes, 'upload.wrong_offset', 'upload.length_required'];
 const done = (description: string): Answer => ({ description, headers: state });
 
-/** What clients must know of the routes of tus. */
+/** The OpenAPI descriptions of these routes. */
 const said = {
   endpointOptions: says(
     'Tells what of tus is supported, and a browser that pages of every origin may upload here.',

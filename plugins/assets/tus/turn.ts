@@ -1,15 +1,14 @@
 import type { Clock } from '../../../core/ports/clock.ts';
 import { locked } from './faults.ts';
 
-/** Requests of one tus upload that wait for the one before. */
+/** Requests of one tus upload that may wait. */
 const mostWaiting = 4;
 /** How long each of them waits, ms. */
 export const turnWait = 10_000;
 
 /**
- * The requests of one upload, one at a time. A newer one ends the one before, where that lets itself be ended: a client that
- * was cut off knows it long before the server does, and what it asks then must not wait until a dead connection is
- * noticed. (tusd does the same, and so does @tus/server.)
+ * Runs the requests of one upload one at a time. A newer request interrupts the running one if possible: a client notices a broken
+ * connection long before the server, and its next request must not wait for that. (tusd and @tus/server do the same.)
  */
 export class Turn {
   readonly #clock: Clock;
@@ -24,7 +23,7 @@ export class Turn {
     return this.#holder !== undefined;
   }
 
-  /** Resolves with what ends the turn. `interrupt`: called when another wants it. Fault `upload.locked` (423). */
+  /** Resolves with a function that ends the turn. `interrupt`: called when another request waits. Fault `upload.locked` (423). */
   async take(interrupt: () => void): Promise<() => void> {
     if (this.#waiting >= mostWaiting) throw locked;
     this.#waiting += 1;

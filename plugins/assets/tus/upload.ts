@@ -11,22 +11,22 @@ import { isFinal, leastPace, lengthOf, progressOf, type Try, type UploadTries } 
 import { begunAnew, interrupted, notFound, wrongOffset } from './faults.ts';
 import { Turn } from './turn.ts';
 
-/** Time between two PATCHes, ms, during which the task goes on running; then it waits for the next one. */
+/** After a PATCH the task stays `running` for so long, ms. Then it waits for the next one. */
 const pauseTime = 10_000;
 
 /**
- * One tus upload of this node: a partial file, and a try at the asset's task. Its last byte makes the asset what a PUT makes it;
- * where that cannot be just now the file stays as it is, and whoever asks next has it tried again. When it is over every
- * method is Fault `upload.not_found`.
+ * One tus upload of this node: a partial file, and an attempt at the task of the asset. After the last byte the file becomes the file
+ * of the asset, as after a PUT. If that fails for a temporary reason, the file stays and the next request tries again. After the
+ * end all methods throw Fault `upload.not_found`.
  */
 export class TusUpload {
   readonly file: PartialFile;
   readonly #kit: AssetsKit;
   readonly #tries: UploadTries;
   readonly #turn: Turn;
-  /** Ends what comes, for the reason given. */
+  /** Ends the running request with this reason. */
   #end: (reason: unknown) => void = () => {};
-  /** The task knows that it is worked at. */
+  /** The task knows that this attempt is running. */
   #isBegun = false;
   #report: ((bytes: number) => void) | undefined;
   #cancelPause = () => {};
@@ -43,7 +43,7 @@ export class TusUpload {
     return this.#turn.isTaken;
   }
 
-  /** Bytes that have come; what still comes is ended, so that no more of it counts. All of them: the asset is ready. */
+  /** Bytes received so far. A running request is ended first, so the number is final. If it is the whole file, the asset is ready. */
   offset(request?: Request): Promise<number> {
     return this.#alone(async (signal) => {
       if (this.file.offset === this.file.size) await this.#attempt({ request, signal, work: async () => {} });
@@ -51,13 +51,13 @@ export class TusUpload {
     });
   }
 
-  /** Takes the body of a request behind what has come. All of it has: the asset is ready. */
+  /** Appends the body of a request, and returns the new offset. If it is the whole file, the asset is ready. */
   append(request: Request, offset: number): Promise<number> {
     return this.#alone(async (signal) => {
       const { file } = this;
       if (offset !== file.offset) throw wrongOffset(file.offset);
       const expected = lengthOf(request);
-      // Without a byte of it.
+      // Before a byte is read.
       if ((expected ?? 0) > file.size - offset) throw beyond(file.size - offset);
       const work = async () => {
         const release = this.#tries.places.take(file.note.account);
@@ -74,12 +74,12 @@ export class TusUpload {
     });
   }
 
-  /** Nobody wants it any more. */
+  /** The client does not want it any more. */
   terminate(): Promise<void> {
     return this.#alone(() => this.#drop());
   }
 
-  /** The task is left as it is: this process ends, or the file is gone. */
+  /** This process ends. The task stays as it is. */
   stop(): void {
     this.#cancelPause();
     this.#end(stopping);
@@ -91,7 +91,7 @@ export class TusUpload {
     this.#end = (reason) => ending.abort(reason);
     this.#cancelPause();
     try {
-      // Whoever had it before may have brought it to its end.
+      // The request before may have finished or removed it.
       if (this.#isOver) throw notFound;
       return await work(ending.signal);
     } finally {
@@ -100,7 +100,7 @@ export class TusUpload {
     }
   }
 
-  /** Has the task run while `work` is done, and makes the asset of the file when that was the last of it. */
+  /** Runs `work` while the task is `running`. After the last byte it also gives the file to the asset. */
   async #attempt(step: { request: Request | undefined; signal: AbortSignal; work(): Promise<void> }) {
     const { file } = this;
     const { assetId } = file.note;
@@ -128,7 +128,7 @@ export class TusUpload {
   }
 
   async #finish(of: Try, signal: AbortSignal): Promise<void> {
-    // Nothing ends it but the program: whoever asks meanwhile waits for what comes of it.
+    // Only the end of the program interrupts this. Other requests wait for the result.
     const ending = new AbortController();
     this.#end = (reason) => reason === interrupted || ending.abort(reason);
     if (signal.aborted && signal.reason !== interrupted) throw signal.reason;
@@ -143,7 +143,7 @@ export class TusUpload {
     await this.#drop();
   }
 
-  /** What is left behind when it did not work, and what is said of it. */
+  /** Cleans up after an error, and returns the error for the client. */
   async #settled(error: unknown, of: Try): Promise<unknown> {
     if (error === interrupted) {
       this.#pause();
@@ -157,14 +157,14 @@ export class TusUpload {
     return truth;
   }
 
-  /** A try that the task did not know any more: because nobody wants the file, or because it was begun anew. */
+  /** The task does not know this attempt any more: it was cancelled, or it was restarted. */
   async #truthOf(truth: unknown, of: Try): Promise<unknown> {
     if (truth !== cancelled) return truth;
     const now = await this.#kit.use(tasks).find(of.taskId);
     return now && now.phase !== 'cancelled' ? begunAnew : cancelled;
   }
 
-  /** The next request may come at once: until it is late the task runs. */
+  /** The next request may come at once, so the task stays `running` for a while. */
   #pause(): void {
     const { clock, log } = this.#kit;
     const { assetId } = this.file.note;
@@ -188,12 +188,12 @@ export class TusUpload {
   }
 }
 
-/** Each try has blobs of its own; they tell which upload made an asset's file. */
+/** Each attempt has blobs of its own. Their names tell which upload an asset's file came from. */
 function blobName(id: string): string {
   return `${id}-${uuid().slice(0, 8)}`;
 }
 
-/** Whether an asset's file, by its key below the folder, is what an upload became. */
+/** Whether a file came from this upload. `name`: its key below the folder of the asset. */
 export function isFileOf(id: string, name: string): boolean {
   return name.startsWith(`${id}-`);
 }

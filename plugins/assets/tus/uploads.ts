@@ -17,21 +17,21 @@ import { isFileOf, TusUpload } from './upload.ts';
 const mostPerNode = 1000;
 /** The same of one account. */
 const mostPerAccount = 100;
-/** The same of one asset; the next one ends the oldest that is not being written. */
+/** The same of one asset. The next one ends the oldest that is idle. */
 const mostPerAsset = 4;
-/** Time between two checks for tus uploads that have expired, are not wanted, or are complete, ms. */
+/** Time between two checks for uploads that have expired, are not wanted, or are complete, ms. */
 const sweepInterval = 5 * 60_000;
 
-/** The tus uploads that lie on this node. */
+/** The tus uploads of this node. */
 export interface TusUploads {
-  /** Bytes that a file may have. */
+  /** Largest file, bytes. */
   readonly most: number;
-  /** Begins one, empty. */
+  /** Creates an empty upload. */
   create(upload: NewUpload): Promise<TusState>;
   state(at: Place, request?: Request): Promise<TusState>;
   append(at: Place, given: { readonly request: Request; readonly offset: number }): Promise<TusState>;
   terminate(at: Place): Promise<void>;
-  /** What becomes of them without being asked: from now on. Returns the stop. */
+  /** Starts the regular checks. Returns the stop. */
   begin(): () => Promise<void>;
 }
 
@@ -51,11 +51,11 @@ export interface Place {
 
 export interface TusState {
   readonly uploadId: string;
-  /** Bytes that have come. */
+  /** Bytes received. */
   readonly offset: number;
   readonly size: number;
   readonly metadata: string;
-  /** Epoch ms; undefined when it became the asset's file. */
+  /** Epoch ms; undefined if it became the file of the asset. */
   readonly expires: number | undefined;
 }
 
@@ -64,7 +64,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
   const { partial } = kit.use(services.intake);
   const most = bytesOf(config.maxUploadSize);
   const known = new Map<string, TusUpload>();
-  /** Those that are being begun: they count as well. */
+  /** Uploads that are being created; they count as well. */
   const beginning = new Set<NewPartialFile>();
 
   const uploadOf = (file: PartialFile): TusUpload => {
@@ -77,7 +77,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
     if (!file || file.note.assetId !== assetId) throw notFound;
     return uploadOf(file);
   };
-  /** Whatever was done with it, it is forgotten when its file is gone. */
+  /** Forgets the upload after `work` if its file is gone. */
   const using = async <T>(upload: TusUpload, work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -95,7 +95,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
       ...{ expires: offset < size ? expires : undefined },
     };
   };
-  /** One that became the file of its asset, on whatever node. Fault `upload.not_found` for any other. */
+  /** The state of an upload that became the file of its asset, on any node. Otherwise Fault `upload.not_found`. */
   const finished = async ({ assetId, uploadId }: Place): Promise<TusState> => {
     const row = await assetRow(assetId, kit);
     const file = row && assetOf(row).file;
@@ -104,7 +104,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
     return { uploadId, offset: size, size, metadata: '', expires: undefined };
   };
 
-  /** Makes room for one more, which has its place at once: while room is made for it others are asked for. */
+  /** Makes room for one more. It counts at once, because others may be created while it waits. */
   const admit = async (file: NewPartialFile): Promise<void> => {
     const all = [...partial.list(), ...[...beginning].filter(({ id }) => !partial.find(id))];
     beginning.add(file);
@@ -114,7 +114,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
     if (own.length >= mostPerAccount) throw tooMany(mostPerAccount);
     const same = own.filter(({ note }) => note.assetId === assetId);
     if (same.length < mostPerAsset) return;
-    // A client that forgot where it was begins anew each time.
+    // Some clients forget their uploads and create a new one each time.
     const idle = partial.list().find(({ id, note }) => note.assetId === assetId && !known.get(id)?.isBusy);
     if (!idle) throw busy;
     const upload = uploadOf(idle);
@@ -148,7 +148,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
       if (status === 'ready') throw accepted;
       if (size > most) throw fileTooLarge(most);
       if ((await kit.use(tasks).find(fileTaskOf(assetId, 'upload')))?.phase === 'cancelled') throw cancelled;
-      // Before a byte is taken: nothing is promised by it, for it may come hours later.
+      // An early check; it reserves nothing, because the bytes may come hours later.
       await kit.use(services.intake).checkRoom(size);
       const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
       try {
@@ -190,7 +190,7 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
       }
     },
     begin() {
-      // At once: what a former process left of its work.
+      // The first check runs at once and finishes the work of a former process.
       const stop = regularly(sweepInterval, {
         ...{ clock, work: sweep },
         failed: (error) => log.warn('tus uploads could not be seen to; it is tried again', { error }),

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/base/fault.ts';
 import { faultMaker, faultsOf } from '../../../core/plugin/fault-table.ts';
 
-/** What the URL of an upload may answer, to PUT and to tus. */
+/** Errors of upload URLs, for PUT and tus. */
 export const uploadFaults = {
   ...faultsOf(400, {
     'upload.invalid': 'A tus header is missing or wrong, or belongs to an unsupported extension.',
@@ -46,7 +46,7 @@ export const uploadFaults = {
   }),
 };
 
-/** Codes of a route that takes the bytes of a file, and may make the asset of it: of the try, of the intake, of what follows. */
+/** Codes of a route that receives a file: of the attempt, of the intake, and of storing the file. */
 export const tryFaults = [
   ...['upload.accepted', 'upload.cancelled', 'upload.busy', 'upload.refused', 'upload.too_many'],
   'server.busy',
@@ -71,7 +71,7 @@ export const busy = uploadFault(
   'Too many uploads to this asset are running. Wait until one ends.',
   { retryAfter: 5 },
 );
-/** Of a URL, or of a file that comes by it. */
+/** For a request to the URL, and for a running upload. */
 export const revoked = uploadFault(
   'upload.revoked',
   'The API key that asked for this upload URL was deleted. Ask for another URL with another key.',

@@ -19,7 +19,7 @@ import { leastPace, lengthOf, progressOf, type Try, type UploadTries } from './t
 import { uploading } from './uploading.ts';
 import { type SignedFor, signedQuery, type UploadUrls } from './url.ts';
 
-/** Takes the file of an asset in one request: writes it down as it comes, looks into it, stores it, makes the asset ready. */
+/** Receives the file of an asset in one request: writes it to disk, inspects it, stores it, and makes the asset ready. */
 export function uploader(
   kit: AssetsKit,
   { tries }: { tries: UploadTries },
@@ -50,7 +50,7 @@ export function uploader(
         onBytes: progressOf(watch, { tasks: kit.use(tasks), clock, unwanted }),
       });
       unsubscribe();
-      // All is here: from now on it goes on without the client too.
+      // All bytes are here: from now on it continues without the client.
       return await tries.take(file, { of, name: workId, signal: ending.signal });
     } finally {
       unsubscribe();
@@ -62,7 +62,7 @@ export function uploader(
   return async (request, { assetId, by }) => {
     const document = await tries.documentOf(assetId);
     if (document.status === 'ready') throw accepted;
-    // Before anything is changed, or a byte is taken. What is too long for us is refused for that.
+    // Before anything is changed or read. A file that is too long gets another fault, later.
     const length = lengthOf(request) ?? 0;
     if (length <= most) await intake.checkRoom(length);
     const of = { assetId, taskId: fileTaskOf(assetId, 'upload'), workId: uuid(), assetName: document.name };
@@ -84,7 +84,7 @@ export function uploader(
   };
 }
 
-/** `PUT /upload/{assetId}?expires=…&signature=…`: the file of an asset, from whoever has the URL. */
+/** `PUT /upload/{assetId}?expires=…&signature=…`: the file of an asset, from everyone who has the URL. */
 export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
   const shown = shownAsset(kit);
   const upload = uploader(kit, kit.use(uploading));
@@ -99,7 +99,7 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
           );
         }),
       {
-        // Elysia would read a body whole, by what its type claims to be.
+        // Elysia would read the whole body, depending on its content type.
         parse: 'none',
         ...says(
           'Uploads the file of an asset, with any content type. 200 with the asset when the file is accepted.',

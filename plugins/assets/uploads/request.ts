@@ -12,7 +12,7 @@ import type { AssetsKit } from '../config.ts';
 import { type Assets, assets, orderFaults } from '../contract.ts';
 import { type UploadUrls, uploadUrls } from './url.ts';
 
-/** How long the URL of an upload may be used to begin one, ms. */
+/** How long an upload can be begun with a URL, ms. */
 const urlLife = 12 * 3_600_000;
 
 /** `POST /api/asset/request-upload`: an asset, its task, and where to send its file. */
@@ -69,7 +69,7 @@ const answerSchema = ({ ordered }: Assets) =>
     ...ordered,
   });
 
-/** How uploads are tried again: the asset waits once more, and there is a new URL for its file. */
+/** How an upload is retried: its asset waits again, and there is a new URL for the file. */
 export function uploadKind(kit: AssetsKit): TaskKind {
   const urls = uploadUrls(kit);
   return {

@@ -10,15 +10,15 @@ import type { AssetsKit } from '../config.ts';
 import { assets, outputOf } from '../contract.ts';
 import { accepted, busy, cancelled, deleted, uploadFault } from './faults.ts';
 
-/** The progress of an upload is stored this often, ms. */
+/** Time between two writes of the progress of an upload, ms. */
 const progressInterval = 2000;
-/** Time spent on waiting for bytes of an upload after which its rate is checked, ms. */
+/** The speed of an upload is checked after so much time of waiting for its bytes, ms. */
 const paceWindow = 60_000;
 
 /**
- * What every try at the file of an asset does, by PUT or by tus: any number of them, also side by side and on several nodes. The
- * first file that is accepted is the asset's, and ends the others. A try that ends otherwise leaves nothing but a task
- * that waits for the next, or has failed with the reason.
+ * What all attempts to upload the file of an asset share, by PUT or tus. Any number may run at the same time, also on several nodes.
+ * The first accepted file becomes the file of the asset and ends the other attempts. An attempt without success leaves only a task
+ * that waits for the next one, or that has failed with the reason.
  */
 export function uploadTries(kit: AssetsKit) {
   const { clock } = kit;
@@ -32,18 +32,18 @@ export function uploadTries(kit: AssetsKit) {
   const end = async (error: unknown, { assetId, taskId, workId }: Omit<Try, 'assetName'>): Promise<void> => {
     if (!isFinal(error)) return kit.use(tasks).interrupted(taskId, workId);
     const { message } = error as Fault;
-    // Not while another try goes on, which may be a better one.
+    // Not while another attempt is running, which may succeed.
     if (await kit.use(tasks).fail(taskId, { workId, message })) await kit.use(assets).fail(assetId, message);
   };
 
   return {
-    /** Of this node, of PUT and tus together. */
+    /** Upload slots of this node, for PUT and tus together. */
     places: uploadPlaces(kit.config),
 
     /** Fault `asset.not_found`. */
     documentOf,
 
-    /** The task runs. Throws what its phase says when it cannot. */
+    /** Reports to the task that it is running. Throws a fault if its phase does not allow that. */
     async begin({ taskId, workId }: Try): Promise<void> {
       if (await kit.use(tasks).begin(taskId, workId)) return;
       const phase = (await kit.use(tasks).find(taskId))?.phase;
@@ -52,12 +52,12 @@ export function uploadTries(kit: AssetsKit) {
       throw phase === 'running' ? busy : accepted;
     },
 
-    /** Of an asset that had failed: it waits for this file now. */
+    /** Lets an asset that had failed wait for this file. */
     async awaitAnew({ id, status }: AssetDocument): Promise<void> {
       if (status === 'failed') await awaitAnew(id, kit);
     },
 
-    /** Makes a file that came the asset's. `name`: of this try's blobs, which no other may have. */
+    /** Makes a received file the file of the asset. `name`: of the blobs of this attempt; no other attempt may have it. */
     async take(
       file: ReceivedFile,
       { of, name, signal }: { of: Try; name: string; signal: AbortSignal },
@@ -68,7 +68,7 @@ export function uploadTries(kit: AssetsKit) {
         if (!isWanted) throw cancelled;
       };
       const work = { assetId, workId: name, name: assetName };
-      // While a film is normalised nothing else notices that nobody wants it any more.
+      // During a conversion nothing else notices that the upload was cancelled.
       const leaving = new AbortController();
       const both = AbortSignal.any([signal, leaving.signal]);
       const wanted = { tasks: kit.use(tasks), clock, unwanted: () => leaving.abort(cancelled) };
@@ -83,14 +83,14 @@ export function uploadTries(kit: AssetsKit) {
       return await documentOf(assetId);
     },
 
-    /** A try ended without a file: leaves behind what its task and asset must know, and answers what its client is told. */
+    /** An attempt ended without a file: updates task and asset, and returns the error for the client. */
     async ended(error: unknown, { assetId, taskId, workId, isBegun = true }: Try): Promise<unknown> {
       if (isBegun)
         await end(error, { assetId, taskId, workId }).catch((trouble: unknown) => {
-          // It is stored when this process ends, or when the next try has an end.
+          // It is stored when this process ends, or with the end of the next attempt.
           kit.log.warn('the end of an upload could not be stored', { asset: assetId, error: trouble });
         });
-      // One that is not wanted any more was cancelled, its asset deleted, or another one was faster.
+      // Either it was cancelled, or its asset was deleted, or another attempt was faster.
       if (error !== cancelled) return error;
       const row = await assetRow(assetId, kit);
       if (!row) return deleted;
@@ -104,24 +104,24 @@ export type UploadTries = ReturnType<typeof uploadTries>;
 export interface Try {
   readonly assetId: string;
   readonly taskId: string;
-  /** By which the task knows it. */
+  /** Id of this attempt, for the task. */
   readonly workId: string;
   readonly assetName: string;
-  /** The task knows it. Default: yes. */
+  /** The task knows this attempt. Default: true. */
   readonly isBegun?: boolean;
 }
 
-/** It is no use to try the same again. */
+/** A repeat with the same file would fail as well. */
 export function isFinal(error: unknown): boolean {
   return ['upload.refused', 'intake.too_large', 'conversion.refused'].some((code) => hasCode(error, code));
 }
 
-/** Bounds how many uploads this node takes at one time, in all and of one account. */
+/** Limits the concurrent uploads of this node, in total and per account. */
 function uploadPlaces({ uploads, uploadsPerAccount }: AssetsKit['config']) {
   const counts = new Map<string, number>();
   let total = 0;
   return {
-    /** Takes a place; the answer gives it back. Faults `server.busy` (503), `upload.too_many` (429). */
+    /** Takes a slot; call the returned function to release it. Faults `server.busy` (503), `upload.too_many` (429). */
     take(account: string): () => void {
       const own = counts.get(account) ?? 0;
       if (total >= uploads) {
@@ -145,16 +145,16 @@ function uploadPlaces({ uploads, uploadsPerAccount }: AssetsKit['config']) {
 }
 
 /**
- * Stores how far an upload is, as often as the limit allows, and notices in doing so that nobody wants it any more. What cannot
- * be stored just now is stored the next time.
+ * Stores the progress of an upload every 2 s, and learns from the answer whether the upload is still wanted. A write that fails is
+ * made up for by the next one.
  */
 export function progressOf(
   upload: {
     readonly taskId: string;
     readonly workId: string;
-    /** Of what is counted, if that is known. */
+    /** Total of what is counted, if known. */
     readonly expected: number | undefined;
-    /** How much of the whole is done before it, and after it. */
+    /** Progress of the task when counting begins, and when it ends. */
     readonly from?: number;
     readonly to: number;
   },
@@ -169,7 +169,7 @@ export function progressOf(
     if (isStoring || now - storedAt < progressInterval) return;
     isStoring = true;
     storedAt = now;
-    // Where no length is said there is nothing to compare with; it is told all the same that somebody is at work.
+    // Without a known length the progress stays, but the task learns that the attempt is alive.
     const progress = from + (expected ? Math.min(1, count / expected) * (to - from) : 0);
     tasks
       .progress(taskId, { workId, progress })
@@ -183,12 +183,12 @@ export function progressOf(
   };
 }
 
-/** How fast the body of an upload must come: one that trickles would keep its place for days. */
+/** The lowest speed of an upload. A very slow one would keep its slot for days. */
 export function leastPace({ config }: Pick<AssetsKit, 'config'>): Pace {
   return { rate: bytesOf(config.leastRate), window: paceWindow };
 }
 
-/** What a request says of the length of its body. */
+/** The `Content-Length` of a request. */
 export function lengthOf({ headers }: Request): number | undefined {
   const text = headers.get('content-length');
   return text !== null && /^\d{1,16}$/.test(text) ? Number(text) : undefined;

@@ -7,19 +7,19 @@ import type { Kit } from '../../../core/plugin/plugin.ts';
 import { madeOnce } from '../asset/owner.ts';
 import { revoked, uploadFault } from './faults.ts';
 
-/** What a signed URL is good for: a PUT of a file, the creation of tus uploads, or one tus upload and the node that has it. */
+/** What a signed URL allows: a PUT of a file, creating tus uploads, or one tus upload on a certain node. */
 export type UploadPlace =
   | { readonly what: 'PUT' | 'TUS'; readonly assetId: string }
   | ({ readonly what: 'TUS upload' } & TusPlace);
 
-/** URLs by which whoever has them may upload the file of one asset for a while. They end with the API key that asked for them. */
+/** Signed URLs to upload the file of one asset. They are valid for some time, and as long as the API key that requested them. */
 export interface UploadUrls {
   make(place: UploadPlace, options: UrlOptions): Promise<string>;
   /** Faults `upload.altered`, `upload.revoked` and `upload.expired` (403), of one tus upload `upload.ended` (410). */
   check(place: UploadPlace, query: URLSearchParams): Promise<SignedFor>;
 }
 
-/** The query of such URLs. */
+/** The query parameters of such URLs. */
 export const signedQuery = {
   expires: Type.String({ isRequired: true, examples: ['1767268800'] }),
   key: Type.String({ description: 'Id of the API key that asked for it.', examples: idSchema.examples }),
@@ -29,9 +29,9 @@ export const signedQuery = {
 export interface UrlOptions {
   /** Epoch ms. */
   readonly expires: number;
-  /** Who is given the URL. */
+  /** The client that receives the URL. */
   readonly caller: Caller;
-  /** Id of the API key with whose leave; undefined for the bootstrap key. */
+  /** Id of the API key that requested it; undefined for the bootstrap key. */
   readonly keyId: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export function uploadUrls(kit: UrlKit): UploadUrls {
     place: UploadPlace,
     { expires, keyId }: { expires: string; keyId: string | undefined },
   ) => {
-    // The first word says what for, so that one is never good for the other.
+    // The first word is the purpose, so a URL for one purpose is never valid for another.
     const of = place.what === 'TUS upload' ? [place.uploadId, place.node] : [];
     const words = [place.what, place.assetId, ...of, expires, ...(keyId === undefined ? [] : [keyId])];
     return createHmac('sha256', await secret())
@@ -87,7 +87,7 @@ export function uploadUrls(kit: UrlKit): UploadUrls {
       const given = Buffer.from(query.get('signature') ?? '', 'base64url');
       const keyId = query.get('key') ?? undefined;
       const right = await signatureOf(place, { expires, keyId });
-      // A line break in it could stand for the one before the key.
+      // A line break in `expires` could be taken for the separator before the key.
       if (!/^\d+$/.test(expires)) throw altered;
       if (given.length !== right.length || !timingSafeEqual(given, right)) throw altered;
       const time = Number(expires) * 1000;
@@ -102,7 +102,7 @@ type UrlKit = Pick<Kit, 'resources' | 'clock' | 'use'>;
 
 /** The deployment's secret for such URLs. */
 const secretRow = { kind: 'upload-secret', id: 'urls' };
-/** Bytes: as many as the hash has that it is the key of. */
+/** Bytes; as many as SHA-256 has. */
 const secretSize = 32;
 
 const altered = uploadFault(

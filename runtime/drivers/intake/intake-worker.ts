@@ -3,13 +3,13 @@ import { closeSync, createReadStream, fdatasync, openSync, statSync, truncateSyn
 import { promisify } from 'node:util';
 import { type FromWorker, type Hashes, markText, type Opening, type ToWorker } from './protocol.ts';
 
-/** Bytes that are read at a time to be hashed. */
+/** Bytes read at a time for hashing. */
 const readSize = 262_144;
 
-/** The thread that writes and hashes what is sent. */
+/** The thread that writes and hashes received files. */
 const port = globalThis as unknown as Worker;
 const files = new Map<number, OpenFile>();
-/** By path, of files that are not whole yet. What another process wrote of a file is read again at the end. */
+/** By path, for files that are not complete yet. Bytes that a former process wrote are read again at the end. */
 const hashings = new Map<string, Hashing>();
 const toDisk = promisify(fdatasync);
 
@@ -22,7 +22,7 @@ port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   else begin(id, data.begin);
 };
 
-/** A file while one body is written to it. After a failure nothing more is written. */
+/** A file while one body is written to it. After an error nothing more is written. */
 class OpenFile {
   readonly #id: number;
   readonly #opening: Opening;
@@ -69,7 +69,7 @@ class OpenFile {
     });
   }
 
-  /** All that was written is on disk, and marked. */
+  /** Resolves when everything written is on disk and marked. */
   async end(): Promise<void> {
     await this.#syncing;
     if (!this.#hasFailed) await this.#sync();
@@ -90,7 +90,7 @@ class OpenFile {
     try {
       await toDisk(this.#file);
       if (this.#mark === undefined) return;
-      // Behind the sync: what is marked is there.
+      // After the sync, so that marked bytes are on disk.
       writeSync(this.#mark, markText(marked), 0);
       await toDisk(this.#mark);
       say({ id: this.#id, marked });

@@ -10,14 +10,14 @@ import { intakeLimits, Receiving, type Shared, tooLarge } from './receiving.ts';
 import { Room } from './room.ts';
 import { unavailable, Writer } from './writer.ts';
 
-/** Takes files in by a thread that writes and hashes them. `reserve`: bytes of the disk that are not for files that come. */
+/** Receives files with a thread that writes and hashes them. `reserve`: bytes of the disk that uploads must leave free. */
 export function diskIntake(options: {
   readonly folder: string;
   readonly clock: Clock;
   readonly reserve: number;
-  /** Folder in which they end, where that is one of this machine: on a disk of its own it must have room for them too. */
+  /** Folder of the blobs, if they are on this machine. If it is another disk, it needs room for the files too. */
   readonly store?: string | undefined;
-  /** Of tests, as are `limits`. */
+  /** Set by tests, like `limits`. */
   readonly look?: DiskLook;
   readonly limits?: Partial<typeof intakeLimits>;
 }): Intake {
@@ -61,7 +61,7 @@ export function diskIntake(options: {
       const receiving = new Receiving(target, { shared, given });
       const discard = async () => {
         writer.forget(path);
-        // What the disk does not remove now, the next start does.
+        // If it cannot be removed now, the next start removes it.
         await rm(path, { force: true }).catch(() => {});
         receiving.release();
       };
@@ -71,7 +71,7 @@ export function diskIntake(options: {
         const size = await shared.run(receiving, body);
         return { path, size, ...(await writer.hash({ path, size })), discard };
       } catch (error) {
-        // One that was not begun.
+        // Nobody has begun to read it.
         if (body && !body.locked) body.cancel().catch(() => {});
         await discard();
         throw error;

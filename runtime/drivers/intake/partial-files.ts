@@ -14,8 +14,8 @@ import { Receiving, type Shared } from './receiving.ts';
 import { faultOf } from './writer.ts';
 
 /**
- * The partial files of a folder: `<id>.part`, and `<id>.mark` beside it, without which it is none.
- * `another`: ending of the names of files that are whole.
+ * The partial files of a folder: `<id>.part` with `<id>.mark` beside it. A file without its mark does not count.
+ * `another`: the ending of complete files.
  */
 export function partialFiles(options: {
   readonly folder: string;
@@ -37,13 +37,13 @@ export function partialFiles(options: {
     return one;
   };
 
-  /** What a former process left of one, if that is of use. */
+  /** Finds a partial file of a former process, if it is usable. */
   const find = async (id: string): Promise<void> => {
     const paths = pathsOf(id);
     const facts = readMark(await readFile(paths.mark, 'utf8'));
     if (!facts || shared.clock.now() >= facts.expires) return;
     const { marked, ...file } = facts;
-    // What is behind the mark may be torn; it is cut when it is gone on with.
+    // Bytes after the mark may be damaged; the next append cuts them.
     const { size } = await stat(paths.file);
     if (size >= marked) known({ id, ...file }, marked);
   };
@@ -77,7 +77,7 @@ export function partialFiles(options: {
       const text = `${markText(0)}\n${JSON.stringify({ size, expires, note })}\n`;
       try {
         await write(paths.file, '');
-        // The mark last, and whole at once: with it the file is one.
+        // The mark last and in one step: it makes the partial file exist.
         await write(`${paths.mark}.new`, text);
         await rename(`${paths.mark}.new`, paths.mark);
         await synced(folder);
@@ -94,7 +94,7 @@ export function partialFiles(options: {
 }
 
 export interface OpenedPartialFiles extends PartialFiles {
-  /** Finds what former processes left, and removes what is of no use: answers the bytes of each such file. */
+  /** Finds the files of former processes, and removes unusable ones. Returns the size of each removed file. */
   open(): Promise<readonly number[]>;
 }
 
@@ -108,7 +108,7 @@ async function write(path: string, text: string): Promise<void> {
   }
 }
 
-/** The names in a folder are on disk. */
+/** Syncs the entries of a folder. */
 async function synced(folder: string): Promise<void> {
   const file = await open(folder, 'r');
   try {
@@ -119,8 +119,8 @@ async function synced(folder: string): Promise<void> {
 }
 
 /**
- * What a mark says: a line with the bytes that are on disk for certain, then what its owner must know of the file, as JSON.
- * Undefined: it is not one, or was not written to its end.
+ * Reads a mark: a line with the number of bytes that are certainly on disk, then the facts about the file as JSON. Undefined: it is
+ * not a mark, or it is incomplete.
  */
 function readMark(text: string): (Omit<NewPartialFile, 'id'> & { readonly marked: number }) | undefined {
   const [mark, json, ...rest] = text.split('\n');
@@ -130,7 +130,7 @@ function readMark(text: string): (Omit<NewPartialFile, 'id'> & { readonly marked
   return marked <= size ? { size, expires, note, marked } : undefined;
 }
 
-/** A file that comes in several pieces, each of which is a `Receiving` of its own. */
+/** A file that is received in several requests. Each of them is a `Receiving`. */
 class OwnPartialFile implements PartialFile {
   readonly id: string;
   readonly size: number;
@@ -192,7 +192,7 @@ class OwnPartialFile implements PartialFile {
       throw error;
     });
     const hashes = await this.#hashes;
-    // A store on another disk needs room for all of it.
+    // If the blobs are on another disk, it needs room for the whole file.
     const claim = await room.claim(0, { before: size });
     const path = another();
     const isLinked = await link(file, path).then(
@@ -203,7 +203,7 @@ class OwnPartialFile implements PartialFile {
       claim.release();
       if (isLinked) await rm(path, { force: true }).catch(() => {});
     };
-    // Where the disk has no second names it is adopted itself: only a process that dies right then has the client begin anew.
+    // Without hard links the file itself is adopted. Only if the process dies at this moment, the client must start again.
     return { path: isLinked ? path : file, size, ...hashes, discard };
   }
 
@@ -214,12 +214,12 @@ class OwnPartialFile implements PartialFile {
       this.#isGone = true;
       this.#onRemoved();
       this.#shared.writer.forget(file);
-      // The mark first: what is left without one the next start removes.
+      // The mark first: the next start removes a file without one.
       for (const path of [mark, file]) await rm(path, { force: true }).catch(() => {});
     });
   }
 
-  /** Two at a time would mix their bytes. */
+  /** Two writers would mix their bytes. */
   async #alone<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isGone) throw new Error(`partial file ${this.id} was removed`);
     if (this.#isInUse) throw new Error(`partial file ${this.id} is in use`);
@@ -232,11 +232,11 @@ class OwnPartialFile implements PartialFile {
   }
 }
 
-/** Where it lies. */
+/** Paths of a partial file. */
 interface Paths {
   readonly file: string;
   readonly mark: string;
-  /** A new name of a file that is no partial one. */
+  /** A new name for the complete file. */
   another(): string;
 }
 

@@ -1,27 +1,27 @@
-/** Messages to the thread that writes, in order for each `id`: `begin`, `bytes`, `end`; or `hash` alone. */
+/** Messages to the writing thread, in this order for each `id`: `begin`, `bytes`, `end`; or `hash` alone. */
 export type ToWorker = { readonly id: number } & (
   | { readonly begin: Opening }
   | { readonly bytes: Uint8Array }
-  /** No more comes: what came is brought to disk. Answered with `ended`, also after `failed`. */
+  /** The last message: everything is synced to disk. The answer is `ended`, also after `failed`. */
   | { readonly end: true }
   | { readonly hash: { readonly path: string; readonly size: number } }
-  /** The hashes of this path are not needed any more. */
+  /** Drops the hashes of this path. */
   | { readonly forget: string }
 );
 
 export interface Opening {
   readonly path: string;
-  /** Of a partial file, which is cut to its first `at` bytes: where to note how many bytes are on disk. Without it a new file is made. */
+  /** For a partial file, which is cut to its first `at` bytes: the file for the number of synced bytes. Without it a new file is created. */
   readonly mark?: string | undefined;
   readonly at: number;
-  /** Bytes after which it is synced. */
+  /** Bytes between two syncs. */
   readonly sync: number;
 }
 
-/** Messages from it. */
-export type FromWorker = { readonly id: number } /** So many bytes of one message are written. */ & (
+/** Messages from the thread. */
+export type FromWorker = { readonly id: number } /** Bytes of one message were written. */ & (
   | { readonly written: number }
-  /** So many bytes of a partial file are on disk, and so is the note that they are. */
+  /** Bytes of a partial file that are on disk and marked. */
   | { readonly marked: number }
   | { readonly failed: { readonly message: string; readonly code: string } }
   | { readonly ended: true }
@@ -35,12 +35,12 @@ export interface Hashes {
 }
 
 /**
- * The line of a mark that says how many bytes of a partial file are on disk for certain. It has always the same length, so that
- * it is replaced in place, by one write within one sector.
+ * The line of a mark: how many bytes of a partial file are certainly on disk. Its length is always the same, so one write within one
+ * sector replaces it.
  */
 export function markText(bytes: number): string {
   return String(bytes).padStart(markDigits, '0');
 }
 
-/** As many as the largest whole number of a double has. */
+/** Digits of the largest safe integer. */
 export const markDigits = 16;

@@ -6,23 +6,23 @@ import type { FileEvents, Writer } from './writer.ts';
 
 /** Bytes and ms. */
 export const intakeLimits = {
-  /** What has come of one file and is not written yet; beyond, no more of it is read: the sender is as fast as the disk. */
+  /** Received bytes of one file that are not written yet. Above it the file is not read, so the sender is as slow as the disk. */
   perFile: 2 * 1_048_576,
-  /** The same of all files; beyond, each file gets one piece further at a time. */
+  /** The same for all files. Above it each file reads one chunk at a time. */
   inMemory: 24 * 1_048_576,
-  /** Pieces of one file that are read before others have their turn. */
+  /** Chunks of one file that are read before others get their turn. */
   turn: 4096,
-  /** Written bytes after which they are synced, so that the end does not take long. */
+  /** Bytes between two syncs, so that the last sync is short. */
   sync: 32 * 1_048_576,
-  /** Bytes of one file after which the free disk space is checked; a file of unknown length gets room in such steps. */
+  /** Bytes of one file between two checks of the disk. A file of unknown length reserves room in such steps. */
   look: 16 * 1_048_576,
 };
-/** Small pieces of one file are written together up to so many bytes. */
+/** Small chunks of one file are joined up to this size. */
 const gather = 65_536;
-/** How long a sender may send nothing, ms. */
+/** Longest time without a byte from the sender, ms. */
 const longestSilence = 30_000;
 
-/** What all files that are received at one time share. */
+/** What all files that are being received share. */
 export interface Shared {
   readonly writer: Writer;
   readonly clock: Clock;
@@ -30,48 +30,48 @@ export interface Shared {
   /** Bytes of all files that are not written yet. */
   unwritten: number;
   readonly room: Room;
-  /** Runs it as one of those that the stop of the program ends. */
+  /** Runs it so that the stop of the program can end it. */
   run(receiving: Receiving, body: ReadableStream<Uint8Array> | null): Promise<number>;
 }
 
-/** Where the bytes of a body go. */
+/** The destination of a body. */
 interface Target {
   readonly path: string;
-  /** Of a partial file; `marked` is called with how many of its bytes are on disk for certain. */
+  /** For a partial file. `marked` is called with the number of bytes that are certainly on disk. */
   readonly mark?: string;
   marked?(bytes: number): void;
-  /** Bytes that are there before the body. */
+  /** Bytes of the file before the body. */
   readonly base: number;
-  /** Bytes that the body may have, and the fault when it has more. */
+  /** Most bytes of the body, and the fault for more. */
   readonly most: number;
   tooMuch(): Fault;
 }
 
-/** One body, from its first piece to its last. */
+/** One body, from its first chunk to its last. */
 export class Receiving {
   readonly #shared: Shared;
   readonly #options: Omit<ReceiveOptions, 'most'>;
   readonly #to: Target;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  /** What ended it before its end. */
+  /** Why it was ended early. */
   #broken: { readonly reason: unknown } | undefined;
-  /** Nothing more is written. */
+  /** Resolves when nothing more is written. */
   readonly #ended = Promise.withResolvers<void>();
   #id: number | undefined;
   #size = 0;
   #written = 0;
-  /** Bytes for which it has room. */
+  /** Bytes that it has reserved room for. */
   #allowed = 0;
   #claim: Claim | undefined;
   #unwritten = 0;
-  /** What is not with the thread yet. */
+  /** Bytes that were not sent to the thread yet. */
   #gathering: Uint8Array | undefined;
   #gathered = 0;
   #wake = () => {};
   #isReading = false;
   #heardAt: number;
   #cancelWatch = () => {};
-  /** Since its rate was last checked: ms spent on waiting for the sender, bytes. What this server takes itself does not count. */
+  /** Since the speed was last checked: ms of waiting for the sender, and bytes. Time that this server needs does not count. */
   #waited = 0;
   #came = 0;
 
@@ -82,7 +82,7 @@ export class Receiving {
     this.#heardAt = this.#shared.clock.now();
   }
 
-  /** Ends whatever it waits for. The first reason counts. */
+  /** Ends it, whatever it waits for. The first reason counts. */
   end(reason: unknown): void {
     if (this.#broken) return;
     this.#broken = { reason };
@@ -94,12 +94,12 @@ export class Receiving {
     if (this.#broken) throw this.#broken.reason;
   }
 
-  /** Its room is there for others. */
+  /** Gives its room back. */
   release(): void {
     this.#claim?.release();
   }
 
-  /** To its end, and on disk: how many bytes it had. Afterwards nothing more is written, also when it throws. */
+  /** Reads the body to its end and syncs it. Returns its length. Afterwards nothing more is written, also if it throws. */
   async run(body: ReadableStream<Uint8Array> | null): Promise<number> {
     const { signal } = this.#options;
     const { writer, room, limits } = this.#shared;
@@ -118,7 +118,7 @@ export class Receiving {
     } catch (error) {
       this.end(error);
     }
-    // What came is kept of a partial file.
+    // The received bytes of a partial file are kept.
     if (this.#id !== undefined) {
       this.#flush();
       writer.end(this.#id);
@@ -137,7 +137,7 @@ export class Receiving {
     let pieces = 0;
     for (;;) {
       const before = clock.now();
-      // What we did before took our time, not his.
+      // Time spent on writing is not the silence of the sender.
       this.#heardAt = before;
       this.#isReading = true;
       const { done, value } = await reader.read().catch(cutOff);
@@ -148,7 +148,7 @@ export class Receiving {
       this.#take(value);
       this.#checkPace(value.byteLength, this.#heardAt - before);
       pieces += 1;
-      // What lies ready is read without a turn for anybody else.
+      // Chunks that are ready are read without giving others a turn.
       if (pieces % limits.turn === 0) await new Promise<void>((resolve) => setImmediate(resolve));
       if (this.#isFull()) this.#flush();
       while (this.#isFull()) {
@@ -161,7 +161,7 @@ export class Receiving {
     }
   }
 
-  /** How long it may become before it is looked again how much room there is: as long as it is said to be, or one step more. */
+  /** The length to reserve room for: the expected length, or one more step. */
   #ahead(): number {
     const { expected = 0 } = this.#options;
     const isSaid = expected > 0 && expected >= this.#size;
@@ -178,7 +178,7 @@ export class Receiving {
     this.#allow(wanted);
   }
 
-  /** It has room for so many bytes. */
+  /** Sets for how many bytes it has room. */
   #allow(bytes: number): void {
     this.#allowed = bytes;
     if (!this.#claim) return;
@@ -198,7 +198,7 @@ export class Receiving {
     onBytes?.(this.#size);
   }
 
-  /** Small pieces go to the thread together: a message costs more than a byte, and a sender cuts a body as he likes. */
+  /** Joins small chunks: a message to the thread is expensive, and the sender chooses the size of its chunks. */
   #pass(piece: Uint8Array): void {
     if (this.#gathered + piece.byteLength > gather) this.#flush();
     if (piece.byteLength * 2 > gather) {
@@ -208,7 +208,7 @@ export class Receiving {
     }
     if (!this.#gathering) {
       this.#gathering = new Uint8Array(gather);
-      // What comes in one turn goes together; nothing waits for what may never come.
+      // Chunks of one turn are sent together; nothing waits for chunks that may never come.
       setImmediate(() => this.#flush());
     }
     this.#gathering.set(piece, this.#gathered);
@@ -265,11 +265,11 @@ export class Receiving {
   #watch(): void {
     const { clock } = this.#shared;
     const { silence = longestSilence } = this.#options;
-    // A clock that was set back would have the sender be silent for so much longer.
+    // If the clock was set back, the silence would last longer.
     this.#heardAt = Math.min(this.#heardAt, clock.now());
     this.#cancelWatch = clock.at(this.#heardAt + silence, () => {
       const now = clock.now();
-      // Where we do not read, it is not his silence.
+      // While nothing is read, the sender cannot be silent.
       if (!this.#isReading) this.#heardAt = now;
       if (now - this.#heardAt >= silence) this.end(silent(silence));
       else this.#watch();
@@ -282,7 +282,7 @@ export function tooLarge(most: number): Fault {
   return new Fault('intake.too_large', { status: 413, message });
 }
 
-/** The sender's connection ended. */
+/** The connection of the sender ended. */
 function cutOff(cause: unknown): never {
   throw new Fault('intake.broken', { status: 400, message: 'The body ended before it was complete.', cause });
 }

@@ -2,9 +2,8 @@ import { type DiskLook, diskReason } from '../../base/disk.ts';
 import { noRoom, unavailable } from './writer.ts';
 
 /**
- * Room on disk for files that come, promised before they come: what one was promised is not there for another. Who asks first
- * gets it. A file is written to the spool and then given to the store, which on the same disk takes nothing more; a store on
- * a disk of its own needs room for all of it again.
+ * Reserves disk space for files before they arrive, first come, first served. A file is written to the upload folder and then moved
+ * to the blobs. On the same disk that needs no more space; on another disk it needs the whole size again.
  */
 export class Room {
   readonly #spool: string;
@@ -13,7 +12,7 @@ export class Room {
   readonly #look: DiskLook;
   readonly #claims = new Set<Claim>();
 
-  /** @param options.reserve bytes of each disk that are not for files that come */
+  /** @param options.reserve bytes of each disk that must stay free */
   constructor(options: { spool: string; store?: string | undefined; reserve: number; look: DiskLook }) {
     this.#spool = options.spool;
     this.#store = options.store;
@@ -21,12 +20,12 @@ export class Room {
     this.#look = options.look;
   }
 
-  /** Fault `intake.full` when there is no room for so many bytes more. Nothing is promised. */
+  /** Fault `intake.full` if there is no room for so many bytes. Reserves nothing. */
   async check(bytes: number): Promise<void> {
     (await this.claim(bytes)).release();
   }
 
-  /** Promises room for so many bytes of a file of which `before` lie in the spool already. Fault `intake.full`. */
+  /** Reserves room for a file, of which `before` bytes are on disk already. Fault `intake.full`. */
   async claim(bytes: number, { before = 0 }: { before?: number } = {}): Promise<Claim> {
     const wanted = { toWrite: bytes, size: before + bytes };
     const claim: Claim = { ...wanted, release: () => void this.#claims.delete(claim) };
@@ -34,14 +33,14 @@ export class Room {
     return claim;
   }
 
-  /** Promises it room for more, or what it has once more: others may have filled the disk. Fault `intake.full`. */
+  /** Reserves more room, or checks it again, because others may have filled the disk. Fault `intake.full`. */
   async extend(claim: Claim, wanted: Wanted): Promise<void> {
     await this.#admit(claim, wanted);
   }
 
   async #admit(claim: Claim, { toWrite, size }: Wanted): Promise<void> {
     const [spool, store] = await Promise.all([this.#looked(this.#spool), this.#looked(this.#store)]);
-    // From here on nobody else has a turn.
+    // No await below: nobody else can reserve meanwhile.
     this.#claims.delete(claim);
     const others = [...this.#claims];
     const sum = (of: (one: Wanted) => number) => others.reduce((total, one) => total + of(one), 0);
@@ -65,13 +64,13 @@ export class Room {
 }
 
 interface Wanted {
-  /** Bytes that are still to be written to the spool. */
+  /** Bytes that are not written yet. */
   readonly toWrite: number;
   /** Bytes of the whole file. */
   readonly size: number;
 }
 
-/** Room that was promised, until it is released. `toWrite` is kept up to date by whoever writes. */
+/** Reserved room, until it is released. The writer updates `toWrite`. */
 export interface Claim extends Wanted {
   toWrite: number;
   size: number;

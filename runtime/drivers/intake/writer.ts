@@ -5,10 +5,10 @@ import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
 
 const worker = new URL('./intake-worker.ts', import.meta.url);
 
-/** What the thread says of one file. */
+/** Reports of the thread about one file. */
 export interface FileEvents {
   written?(bytes: number): void;
-  /** Of a partial file. */
+  /** For a partial file. */
   marked?(bytes: number): void;
   hashed?(hashes: Hashes): void;
   /** Nothing more is written to it. */
@@ -16,20 +16,20 @@ export interface FileEvents {
   failed(error: Fault): void;
 }
 
-/** The main thread's end of the writing one, which is started when there is something to write. */
+/** Sends work to the writing thread, which is started when it is first needed. */
 export class Writer {
   readonly #files = new Map<number, FileEvents>();
   #thread: OwnThread<ToWorker> | undefined;
   #last = 0;
 
-  /** Opens a file for one body; the answer names it. */
+  /** Opens a file for one body; returns its id. */
   begin(begin: Opening, events: FileEvents): number {
     const id = this.#next(events);
     this.#thread?.send({ id, begin });
     return id;
   }
 
-  /** The bytes are the thread's from now on. */
+  /** Hands the bytes over to the thread. */
   write(id: number, bytes: Uint8Array): void {
     const own = ownMemory(bytes);
     this.#thread?.send({ id, bytes: own }, [own.buffer]);
@@ -39,7 +39,7 @@ export class Writer {
     this.#thread?.send({ id, end: true });
   }
 
-  /** Of a file that is whole and closed. */
+  /** The hashes of a complete, closed file. */
   async hash(file: { readonly path: string; readonly size: number }): Promise<Hashes> {
     const { promise, resolve, reject } = Promise.withResolvers<Hashes>();
     const id = this.#next({ hashed: resolve, failed: reject });
@@ -47,12 +47,12 @@ export class Writer {
     return await promise.finally(() => this.#files.delete(id));
   }
 
-  /** A file that was not hashed is gone. */
+  /** The file was removed before it was hashed. */
   forget(path: string): void {
     this.#thread?.send({ id: 0, forget: path });
   }
 
-  /** Ends the thread, and with it every file that is open. */
+  /** Ends the thread and all open files. */
   close(reason = 'the server is stopping'): void {
     this.#thread?.end();
     this.#thread = undefined;
@@ -87,7 +87,7 @@ export class Writer {
   }
 }
 
-/** What a failed write means to the sender. */
+/** The fault for an error of the disk. */
 export function faultOf(error: NodeJS.ErrnoException): Fault {
   const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT';
   return isFull ? noRoom() : unavailable(diskReason(error), error);
