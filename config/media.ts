@@ -50,7 +50,7 @@ export const hls = section({
   ),
   memory: mebibytes(
     64,
-    'Memory of live media in all. Beyond it new broadcasts are refused and growing ones ended. Default: half of the memory of the machine.',
+    'Memory of live media in all. Beyond it, new broadcasts are refused, and a broadcast that needs more memory is ended. Default: half of the memory of the machine.',
   ),
 });
 
@@ -59,7 +59,7 @@ export const recording = section({
     'Media of all recordings that waits for the disk. Beyond it parts are left out of a recording up to the next key frame.',
     { default: 64, unit: 'MiB' },
   ),
-  queuePerTake: limitSchema('The same for one recording.', { default: 16, unit: 'MiB' }),
+  queuePerTake: limitSchema('Media of one recording that waits for the disk.', { default: 16, unit: 'MiB' }),
   sync: durationSchema(
     'How often a growing recording is synced: a power failure loses at most this much. A crash of the process loses at most a second.',
     { default: '5s', atLeast: '100ms' },
@@ -162,7 +162,7 @@ export const renditions = section({
     { default: '6s', atLeast: '2s' },
   ),
   behind: durationSchema(
-    'How far renditions may be behind the source before `renditions.patience` begins. At least 2s, the distance at which viewers get them.',
+    'How far renditions may be behind the source before `renditions.patience` begins. At least 2s, because with renditions players are 2 s further behind live.',
     { default: '4s', atLeast: '2s' },
   ),
   patience: durationSchema(

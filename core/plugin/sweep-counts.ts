@@ -24,10 +24,13 @@ export class Removed implements Amount {
 export function countRemoved(metrics: Metrics, what: string): (amount: Amount) => void {
   const labels = { what };
   const removed = metrics
-    .counter('millrace_sweep_removed_total', 'What sweeps removed because nothing needed it any more.')
+    .counter(
+      'millrace_sweep_removed_total',
+      'Files that sweeps removed because nothing needed them any more.',
+    )
     .with(labels);
   const bytes = metrics
-    .counter('millrace_sweep_removed_bytes_total', 'Bytes of what sweeps removed.')
+    .counter('millrace_sweep_removed_bytes_total', 'Bytes of the files that sweeps removed.')
     .with(labels);
   return (amount) => {
     removed.add(amount.count);

@@ -62,7 +62,7 @@ export const config = Type.Object({
   normalise: Type.Optional(
     Type.Boolean({
       description:
-        'Whether films of other containers and codecs are accepted too (WebM, Matroska, MPEG-TS and PS, FLV, AVI, QuickTime and mp4 with other codecs) and converted by ffmpeg to mp4 with H.264 and AAC; the uploaded file is kept too. Default: true if ffmpeg is found. With `false`, or without ffmpeg, such films get 422; with `true` and without ffmpeg 503.',
+        'Whether uploads and imports accept films of other containers and codecs too: WebM, Matroska, MPEG-TS, MPEG-PS, FLV, AVI, and QuickTime and mp4 with other codecs. ffmpeg converts them to mp4 with H.264 and AAC; the uploaded file is kept too. Default: true if ffmpeg is found. Otherwise such films get 422; with `true` and without ffmpeg 503.',
     }),
   ),
   retention: object(

@@ -40,7 +40,7 @@ export default definePlugin({
   duties: { sweep: sweeping, retention: retaining },
   emits: {
     'asset.created': 'An asset was created; its file has not arrived yet.',
-    'asset.updated': 'Its name or user tags were changed, or its file was replaced.',
+    'asset.updated': 'The name or user tags of an asset were changed, or its file was replaced.',
     'asset.ready': 'The file of an asset is available.',
     'asset.failed': 'An asset gets no file; `statusMessage` gives the reason.',
     'asset.deleted': 'An asset was deleted.',

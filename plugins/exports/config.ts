@@ -4,7 +4,7 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
   idleTimeout: durationSchema(
-    '`plugins.tasks.timeLimit` limits a whole attempt; this key limits the time in which the custom URL neither receives nor sends a byte, also while it stores the file. At least 1s. Then the attempt ends and is retried.',
+    'Longest time in which the server at the custom URL neither receives nor sends a byte, also while it stores the file. At least 1s. Then the attempt ends and is retried. `plugins.tasks.timeLimit` limits the whole attempt.',
     { default: '2m', atLeast: '1s' },
   ),
 });

@@ -4,7 +4,7 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 
 export const config = Type.Object({
   maxBitrate: limitSchema(
-    'Highest bitrate of a broadcast without an issue, bit/s. Beyond it an issue says that players will stall.',
+    'Highest bitrate of a healthy broadcast, bit/s. Beyond it, `issues` says that players will stall.',
     { default: 20_000_000, minimum: 100_000, unit: 'bit/s' },
   ),
 });

@@ -95,7 +95,7 @@ function measureRenditions(kit: Pick<Kit, 'metrics' | 'use'>): void {
     read: () => transcoder.totals().pixelRate,
   });
   metrics.reading('millrace_renditions_capacity_pixels_per_second', {
-    help: 'Most pixels per second that this node encodes (renditions.capacity).',
+    help: 'Maximum of pixels per second that this node encodes (renditions.capacity).',
     read: () => transcoder.totals().capacity,
   });
   metrics.reading('millrace_renditions_pictures_total', {

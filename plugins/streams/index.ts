@@ -37,9 +37,9 @@ export default definePlugin({
   emits: {
     'stream.started': 'The stream is on the air: its playlist works.',
     'stream.idle': 'The stream is off the air: its playlist no longer works.',
-    'session.started': 'For plugins alone: a session is on the air, for the first time or again.',
-    'session.idle': 'For plugins alone: a session is off the air, and may come back.',
-    'session.over': 'For plugins alone: a session that was on the air has ended and cannot come back.',
+    'session.started': 'Only for plugins: a session is on the air, for the first time or again.',
+    'session.idle': 'Only for plugins: a session is off the air, and may come back.',
+    'session.over': 'Only for plugins: a session that was on the air is over and cannot come back.',
   },
   orders: {
     'order.publish.close': (order: { token: string; reason: string }, kit) =>

@@ -26,7 +26,7 @@ export default definePlugin({
     'task.updated': 'A task changed its phase. Progress alone emits no event.',
     'task.completed': 'A task has its result: `output`.',
     'task.failed': 'A task failed; `status.errorMessage` says why.',
-    'task.admitted': 'For plugins alone: the lane of a task admits it.',
+    'task.admitted': 'Only for plugins: a task may run now.',
   },
   faults: {
     'task.not_found': { status: 404, meaning: 'There is no task of this id in your account.' },

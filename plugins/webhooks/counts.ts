@@ -45,7 +45,7 @@ export function countWebhooks(kit: WebhooksKit, { endpoints }: { endpoints: Endp
   );
   gauge(
     'millrace_webhook_lanes_held',
-    'Lanes that wait because their endpoint takes no request now.',
+    'Lanes (events of one stream for one webhook) that wait because their endpoint takes no request now.',
     () => endpoints.counts().held,
   );
   gauge(

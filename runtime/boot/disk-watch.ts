@@ -69,7 +69,11 @@ export class DiskWatch {
       });
     readings('millrace_disk_free_bytes', 'Free on the disk of this folder of the data.', ({ free }) => free);
     readings('millrace_disk_size_bytes', 'Size of that disk.', ({ size }) => size);
-    readings('millrace_disk_reserve_bytes', 'What is left free there.', (_, { reserve }) => reserve);
+    readings(
+      'millrace_disk_reserve_bytes',
+      'Bytes that recordings, or uploads and imports, leave free on this disk.',
+      (_, { reserve }) => reserve,
+    );
     metrics.beforeReading(() => this.look());
   }
 

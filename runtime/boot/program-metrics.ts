@@ -93,22 +93,25 @@ function measureRecorder(metrics: Metrics, recorder: Recorder): void {
       () => recorder.totals().growing,
     ],
     millrace_recordings_takes: [
-      'Recordings on this node that grow, wait, or are finished and not yet removed.',
+      'Recordings on this node that grow, wait to be finished, or are finished and not yet removed.',
       () => recorder.totals().files,
     ],
-    millrace_recordings_takes_bytes: ['What those take on its disk.', () => recorder.totals().bytes],
+    millrace_recordings_takes_bytes: [
+      'Bytes that these recordings take on the disk.',
+      () => recorder.totals().bytes,
+    ],
     millrace_recordings_written_bytes_total: [
       'Bytes written to recordings.',
       () => recorder.totals().written,
     ],
   });
   readCounts(metrics, 'millrace_recordings_rendition_gaps_total', {
-    help: 'Times that a rendition of a broadcast could not be written down, by why. Its recording shows the source there.',
+    help: 'Gaps in recorded renditions, by reason. The recording shows the source there.',
     label: 'reason',
     read: () => recorder.totals().renditionGaps,
   });
   readCounts(metrics, 'millrace_recordings_gaps_total', {
-    help: 'Times that something of a broadcast could not be written down, by why.',
+    help: 'Gaps in recordings, by reason.',
     label: 'reason',
     read: () => recorder.totals().gaps,
   });
@@ -120,10 +123,10 @@ function measureConverter(metrics: Metrics, converter: Converter): void {
       'Films that are converted on this node: transcodes, and uploads and imports that are normalised.',
       () => converter.totals().running,
     ],
-    millrace_conversions_waiting: ['Films that wait for that.', () => converter.totals().waiting],
+    millrace_conversions_waiting: ['Films that wait for a conversion.', () => converter.totals().waiting],
   });
   readCounts(metrics, 'millrace_conversions_total', {
-    help: 'Conversions that ended, by what became of them.',
+    help: 'Conversions that ended, by outcome.',
     label: 'end',
     read: () => converter.totals().ended,
   });
