@@ -6,14 +6,12 @@ import { jsonLog } from '../../core/base/log.ts';
 import type { Actors } from '../../core/plugin/actor.ts';
 import type { Role } from '../../core/plugin/nodes.ts';
 import type { Kit, Plugin } from '../../core/plugin/plugin.ts';
-import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, boot } from '../../runtime/boot/boot.ts';
 import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import { nodeGate, nodeHeader } from '../../runtime/nodes/node-gate.ts';
-import { modelBlobs } from '../conformance/blobs/model.ts';
 import { scriptedConverter } from './scripted-converter.ts';
 import { scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, scriptedMedia } from './scripted-media.ts';
@@ -23,9 +21,11 @@ import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { scriptedStills } from './scripted-stills.ts';
 import { scriptedTranscoder } from './scripted-transcoder.ts';
+import { threadHere } from './thread-here.ts';
 import { trackedStore } from './tracked-store.ts';
 import { virtualClock } from './virtual-clock.ts';
 import { bootstrapKey } from './world.ts';
+import { worldBlobs } from './world-blobs.ts';
 
 /**
  * Several nodes on one store in virtual time, for what plugins and nodes do with each other. The first node begun runs
@@ -34,10 +34,10 @@ import { bootstrapKey } from './world.ts';
  */
 export async function fleet(options: FleetOptions): Promise<Fleet> {
   const dataDir = await mkdtemp(join(tmpdir(), 'millrace-fleet-'));
-  const { store, idle } = trackedStore(sqliteStore({ file: ':memory:' }));
+  const { store, idle } = trackedStore(sqliteStore({ file: ':memory:', thread: threadHere }));
   const clock = virtualClock({ start: Date.UTC(2026, 0, 1), idle });
   const volatile = { ...memoryVolatile({ clock }) };
-  const blobs: Blobs = { ...modelBlobs(), close: async () => {} };
+  const blobs = worldBlobs();
   const lines: string[] = [];
   const nodes = new Map<string, FleetNode>();
   const begun: FleetNode[] = [];

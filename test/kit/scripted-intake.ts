@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
@@ -18,7 +18,10 @@ function noRoom(): Fault {
   return new Fault('intake.full', { status: 507, message: 'there is no room' });
 }
 
-/** Takes files in at once and in memory, then writes them below `folder`. Partial ones outlive `crash`, as on a disk. */
+/**
+ * Takes files in at once and in memory, then writes them below `folder`: in one go, for virtual time does not wait for a disk.
+ * Partial ones outlive `crash`, as on a disk.
+ */
 export function scriptedIntake(folder: string): ScriptedIntake {
   const partial = new Map<string, PartialFile>();
   const paces: ScriptedIntake['paces'] = [];
@@ -39,7 +42,7 @@ export function scriptedIntake(folder: string): ScriptedIntake {
       list: () => [...partial.values()],
     },
     async open() {
-      await mkdir(folder, { recursive: true });
+      mkdirSync(folder, { recursive: true });
       return { count: 0, bytes: 0 };
     },
     async checkRoom(bytes) {
@@ -115,11 +118,11 @@ function scriptedPartialFile(
 
 async function received(folder: string, bytes: Uint8Array): Promise<ReceivedFile> {
   const path = join(folder, uuid());
-  await mkdir(folder, { recursive: true });
-  await writeFile(path, bytes);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path, bytes);
   const hash = (name: string) => createHash(name).update(bytes).digest('hex');
   const hashes = { md5: hash('md5'), sha256: hash('sha256') };
-  return { path, size: bytes.length, ...hashes, discard: () => rm(path, { force: true }) };
+  return { path, size: bytes.length, ...hashes, discard: async () => rmSync(path, { force: true }) };
 }
 
 /**
@@ -130,8 +133,7 @@ async function received(folder: string, bytes: Uint8Array): Promise<ReceivedFile
 export function scriptedInspector(): Inspector {
   return {
     async inspect(file, { keep }) {
-      const { readFile } = await import('node:fs/promises');
-      const text = 'path' in file ? await readFile(file.path, 'latin1') : '';
+      const text = 'path' in file ? readFileSync(file.path, 'latin1') : '';
       if (text.startsWith('refuse: ')) return { ok: false, reason: text.slice(8) };
       if (text.startsWith('foreign: '))
         return {

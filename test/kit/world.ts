@@ -15,7 +15,6 @@ import { memoryBroker } from '../../runtime/drivers/bus/memory/broker.ts';
 import { memoryBus } from '../../runtime/drivers/bus/memory/index.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
-import { modelBlobs } from '../conformance/blobs/model.ts';
 import { documentedBy } from './documented.ts';
 import { type ScriptedConverter, scriptedConverter } from './scripted-converter.ts';
 import { type ScriptedIntake, scriptedInspector, scriptedIntake } from './scripted-intake.ts';
@@ -26,8 +25,10 @@ import { type ScriptedPusher, scriptedPusher } from './scripted-pusher.ts';
 import { type ScriptedRecorder, scriptedRecorder } from './scripted-recorder.ts';
 import { type ScriptedStills, scriptedStills } from './scripted-stills.ts';
 import { type ScriptedTranscoder, scriptedTranscoder } from './scripted-transcoder.ts';
+import { threadHere } from './thread-here.ts';
 import { trackedStore } from './tracked-store.ts';
 import { virtualClock } from './virtual-clock.ts';
+import { worldBlobs } from './world-blobs.ts';
 
 /** `MILLRACE_WORLD=cluster`: the same tests on the runtime of several nodes, as one of them. */
 const isClustered = process.env.MILLRACE_WORLD === 'cluster';
@@ -47,15 +48,15 @@ export async function world(options: WorldOptions): Promise<World> {
   const broker = isClustered
     ? memoryBroker({ clock: { now: () => time.now(), at: (due, action) => time.at(due, action) } })
     : undefined;
-  // As do blobs.
-  const blobs: Blobs = { ...modelBlobs(() => time.now()), close: async () => {} };
+  const blobs = worldBlobs(() => time.now());
   const recorder = scriptedRecorder();
   const intake = scriptedIntake(join(dataDir, 'uploads'));
   let time: Clock;
   let running = options.plugins;
 
   const startOne = async (now: number): Promise<Running> => {
-    const inner = sqliteStore({ file: options.durable ? join(dataDir, 'world.db') : ':memory:' });
+    const file = options.durable ? join(dataDir, 'world.db') : ':memory:';
+    const inner = sqliteStore({ file, thread: threadHere });
     const { store, idle } = trackedStore(inner);
     const clock = virtualClock({ start: now, idle });
     time = clock;

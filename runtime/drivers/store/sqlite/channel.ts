@@ -19,10 +19,21 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** What the store needs of a worker. */
+export type Thread = Pick<
+  Worker,
+  'postMessage' | 'onmessage' | 'onmessageerror' | 'onerror' | 'addEventListener' | 'terminate'
+>;
+
 /** The main thread's end of the worker: gathers the requests of one tick into one message. */
 export function channel(
   url: URL,
-  options: { maxWaiting: number; onFailure: (failure: Fault) => void },
+  options: {
+    maxWaiting: number;
+    /** Default: a worker. */
+    thread?: (() => Thread) | undefined;
+    onFailure: (failure: Fault) => void;
+  },
 ): Channel {
   const waiting = new Map<number, Waiting>();
   const idlers: (() => void)[] = [];
@@ -31,7 +42,7 @@ export function channel(
   let failure: Fault | undefined;
   let isEnded = false;
 
-  const worker = new Worker(url);
+  const worker = options.thread?.() ?? new Worker(url);
   worker.onmessage = (message: MessageEvent<AnswerBatch>) => {
     if ('failed' in message.data) return fail(message.data.failed);
     for (const answer of message.data.answers) settle(answer);

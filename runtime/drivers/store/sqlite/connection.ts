@@ -1,6 +1,6 @@
 import type { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
-import { type Channel, channel } from './channel.ts';
+import { type Channel, channel, type Thread } from './channel.ts';
 import { readOnlyDatabase } from './database.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
@@ -9,6 +9,8 @@ export interface SqliteStoreOptions {
   /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
   readonly file: string;
   readonly log?: Log;
+  /** Starts what owns the database. Default: a worker. */
+  readonly thread?: () => Thread;
   /** Calls in flight beyond which `store.busy` is answered. Default: 10,000. */
   readonly maxWaiting?: number;
   /** The store broke and stays broken: only a restart of the process helps, and loses nothing acknowledged. */
@@ -31,9 +33,10 @@ export interface Connection {
 
 /** Starts the worker and has it open the database. */
 export function connection(options: SqliteStoreOptions): Connection {
-  const { file, log } = options;
+  const { file, log, thread } = options;
   let open: Opened | undefined;
   const worker = channel(new URL('./worker.ts', import.meta.url), {
+    thread,
     maxWaiting: options.maxWaiting ?? 10_000,
     onFailure(failure) {
       log?.error('store failed', { file, error: failure });
