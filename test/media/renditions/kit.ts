@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import type { RenditionProfile } from '../../../core/ports/transcoder.ts';
 import type { BroadcastAttachment } from '../../../runtime/media/broadcast/broadcast.ts';
 import type { OutputConfig } from '../../../runtime/media/live/config.ts';
@@ -127,6 +128,8 @@ export function broadcast(
   const playlists = ['source.m3u8', ...profiles.map((_, index) => `r${index + 1}.m3u8`)];
   const viewers = playlists.map((playlist) => new Viewer(feed, { playlist, isUneven }));
   let publishes = 0;
+  // A maker that is refused memory would try again as long as the process lives.
+  onTestFinished(() => feed.output.end());
   return {
     feed,
     maker,
