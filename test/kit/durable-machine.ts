@@ -2,24 +2,34 @@ import { begin, conclude, freeze, jobsOf, type Step, step, thaw, withJobs } from
 
 type Type = Parameters<typeof begin>[0];
 
+interface Place {
+  readonly last: Step;
+  readonly snapshot: Step['snapshot'];
+  /** How many steps it took. */
+  readonly count: number;
+}
+
 /**
  * An actor that is told things, without a host. The jobs that it asks for get a number each, and each state is written
  * and read as the store would: it must survive that.
  */
 export function durableMachine(type: Type, options: { input: unknown; at: number }) {
-  let count = 0;
-  let last: Step;
-  let snapshot = take(begin(type, options.input, options.at));
-  function take(one: Step) {
-    last = one;
-    count += 1;
-    const jobs = Object.fromEntries(one.wanted.map(({ child }) => [child, `job${count}`]));
-    const frozen = freeze(type, withJobs(one.snapshot, { ...jobsOf(one.snapshot), ...jobs }));
-    return one.isDone ? one.snapshot : thaw(type, { state: frozen, version: 1 });
-  }
+  return machineAt(type, after(type, begin(type, options.input, options.at), 0));
+}
+
+function after(type: Type, step: Step, steps: number): Place {
+  const count = steps + 1;
+  const jobs = Object.fromEntries(step.wanted.map(({ child }) => [child, `job${count}`]));
+  const frozen = freeze(type, withJobs(step.snapshot, { ...jobsOf(step.snapshot), ...jobs }));
+  const snapshot = step.isDone ? step.snapshot : thaw(type, { state: frozen, version: 1 });
+  return { last: step, snapshot, count };
+}
+
+function machineAt(type: Type, place: Place) {
+  let { last, snapshot, count } = place;
   /** False: the state does not take it. */
   const move = (next: Step | undefined) => {
-    if (next) snapshot = take(next);
+    if (next) ({ last, snapshot, count } = after(type, next, count));
     return next !== undefined;
   };
   return {
@@ -29,6 +39,8 @@ export function durableMachine(type: Type, options: { input: unknown; at: number
       const [child = '', job = ''] = Object.entries(jobsOf(snapshot))[0] ?? [];
       return move(conclude(type, snapshot, { child, job, at, result }));
     },
+    /** Another one at the same place, which goes its own way. */
+    copy: () => machineAt(type, { last, snapshot, count }),
     get last() {
       return last;
     },

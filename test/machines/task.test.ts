@@ -13,8 +13,12 @@ const settings = {
 
 function spawned({ isServed = false } = {}) {
   const secret = isServed ? { jwt: 'x' } : null;
-  const one = durableMachine(type, { input: { task: { ...settings, isServed }, secret }, at: 1000 });
+  return at(durableMachine(type, { input: { task: { ...settings, isServed }, secret }, at: 1000 }));
+}
+
+function at(one: ReturnType<typeof durableMachine>) {
   return {
+    copy: () => at(one.copy()),
     tell: (event: { type: string; at?: number; [name: string]: unknown }) => one.tell({ at: 2000, ...event }),
     begin: (id = 'w1', incarnation = 'i1') =>
       one.tell({ type: 'begin', at: 2000, work: { id, incarnation } } as never),
@@ -316,7 +320,7 @@ describe('a task that the server works at', () => {
   });
 
   it('is in a known state after every sequence of five things that can happen', () => {
-    const things: ((t: ReturnType<typeof spawned>) => void)[] = [
+    const things: ((t: ReturnType<typeof spawned>) => boolean)[] = [
       (t) => t.tell({ type: 'admit', round: t.shown()?.retries ?? 0 }),
       (t) => t.begin(),
       (t) => t.tell({ type: 'interrupted', workId: 'w1' }),
@@ -326,18 +330,20 @@ describe('a task that the server works at', () => {
       (t) => t.tell({ type: 'retry', deadline: 90_000 }),
     ];
     const seen = new Set<string>();
-    for (let path = 0; path < things.length ** 5; path += 1) {
-      const t = pending();
-      for (let rest = path, n = 0; n < 5; n += 1, rest = Math.floor(rest / things.length)) {
-        things[rest % things.length]?.(t);
-      }
+    // What two sequences begin with is told once, and what a state refuses leaves it as it is.
+    const follow = (t: ReturnType<typeof spawned>, path: readonly number[]) => {
       const { phase, incarnations, output, errorMessage } = t.shown();
       seen.add(phase);
       expect([path, incarnations.length]).toEqual([path, phase === 'running' ? 1 : 0]);
       expect([path, output !== null]).toEqual([path, phase === 'completed']);
       expect([path, errorMessage !== null]).toEqual([path, phase === 'failed']);
       expect(JSON.stringify(t.row())).not.toContain('jwt');
-    }
+      for (const [index, tell] of path.length === 5 ? [] : things.entries()) {
+        const next = t.copy();
+        if (tell(next)) follow(next, [...path, index]);
+      }
+    };
+    follow(pending(), []);
     expect(seen).toEqual(new Set(['pending', 'waiting', 'running', 'completed', 'failed', 'cancelled']));
-  }, 120_000);
+  });
 });
