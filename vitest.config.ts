@@ -18,6 +18,27 @@ const alone = [
   'test/renditions/transcoder-dies.e2e.ts',
 ];
 
+/** Has a process to itself: it changes what belongs to the whole process, or counts that. */
+const ownProcess = [
+  // The environment.
+  'test/engines/cache.test.ts',
+  // All timers, the date.
+  'test/conformance/bus/kafka-client.test.ts',
+  'test/webhooks/signature.test.ts',
+  // What is sent to threads.
+  'test/kernel/intake/received.test.ts',
+  // Open files, processes, memory.
+  'test/conformance/blobs/fs-folder.test.ts',
+  'test/ffmpeg/*.test.ts',
+  'test/media/recording/recorder.test.ts',
+];
+
+const unit = {
+  // Far more than they need: a busy machine must not decide.
+  testTimeout: 30_000,
+  hookTimeout: 30_000,
+};
+
 const e2e = {
   testTimeout: 240_000,
   hookTimeout: 60_000,
@@ -29,7 +50,7 @@ export default defineConfig({
     globals: false,
     // Files are loaded by Bun, as they are when they run, and not by way of Vite: half of what importing costs, and exact.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // Child processes: a test that leaks or crashes takes only its own file along.
+    // Child processes: one that crashes does not take the run along.
     pool: 'forks',
     maxWorkers: 2,
     allowOnly: !inCi,
@@ -38,13 +59,17 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          ...unit,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**'],
-          // Far more than they need: a busy machine must not decide.
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
+          exclude: ownProcess,
+          // Files share two processes. To start one and load and warm up the program for each file is a third of the whole.
+          isolate: false,
         },
+      },
+      {
+        extends: true,
+        test: { ...unit, name: 'unit-alone', include: ownProcess },
       },
       {
         extends: true,

@@ -52,8 +52,18 @@ export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     // Projects run in their order, whatever the files: the sort is stable, so that is kept where it is compared first.
-    return sorted.sort((one, other) => groupOf(one) - groupOf(other) || rankOf(one) - rankOf(other));
+    return sorted.sort(
+      (one, other) =>
+        groupOf(one) - groupOf(other) ||
+        Number(isShared(one)) - Number(isShared(other)) ||
+        rankOf(one) - rankOf(other),
+    );
   }
+}
+
+/** A process that files share ends when the next file wants one of its own: so those come first. */
+function isShared({ project }: TestSpecification): boolean {
+  return !project.config.isolate;
 }
 
 function groupOf({ project }: TestSpecification): number {
