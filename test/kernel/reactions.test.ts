@@ -91,32 +91,6 @@ describe('reactions', () => {
     expect(seen).toEqual([]);
   });
 
-  it('that fail in a thousand streams keep the plugin from further ones, until some are done', async () => {
-    const { plugin: source, emit } = emitter();
-    const tried = new Set<string>();
-    const seen: string[] = [];
-    let isBroken = true;
-    const plugin = definePlugin({
-      id: 'reacting',
-      summary: 'reacts',
-      reactions: {
-        '*': async ({ stream }) => {
-          tried.add(stream);
-          if (isBroken) throw new Error('not yet');
-          seen.push(stream);
-        },
-      },
-    });
-    await using w = await world({ plugins: [accounts, streams, source, plugin] as Plugin[] });
-    const ids = Array.from({ length: 1250 }, (_, index) => `s${index}`);
-    for (const stream of ids) await emit({ type: 'stream.started', account: 'one', stream });
-    await w.advance('3s');
-    expect([tried.size, seen.length]).toEqual([1000, 0]);
-    isBroken = false;
-    await w.advance('2s');
-    expect(seen.toSorted()).toEqual(ids.toSorted());
-  });
-
   it('that fail while the program stops are left to the next start', async () => {
     let fail = () => {};
     const plugin = reacting(

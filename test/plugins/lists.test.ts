@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Plugin } from '../../core/plugin/plugin.ts';
-import accounts from '../../plugins/accounts/index.ts';
-import assets from '../../plugins/assets/index.ts';
-import recordings from '../../plugins/recordings/index.ts';
-import streams from '../../plugins/streams/index.ts';
-import tasks from '../../plugins/tasks/index.ts';
 import { type World, world } from '../kit/world.ts';
-
-const plugins = [accounts, streams, tasks, assets, recordings] as unknown as Plugin[];
+import { nextOf, plugins, walk, walks } from './list-walk.ts';
 
 /** Streams of these names, a second apart, and what GET gives for a query. */
 async function given(names: readonly string[], w: World): Promise<void> {
@@ -25,15 +18,6 @@ async function namesOf(path: string, w: World): Promise<string> {
 
 const filtered = (filters: unknown) =>
   `/api/stream?order=name-false&filters=${encodeURIComponent(JSON.stringify(filters))}`;
-
-/** Path and query of the next page. */
-function nextOf(headers: Headers): string | undefined {
-  const link = headers.get('link');
-  if (link === null) return undefined;
-  const [, path] = /^<http:\/\/localhost:8080(\/[^>]*)>; rel="next"$/.exec(link) ?? [];
-  if (!path) throw new Error(`no link: ${link}`);
-  return path;
-}
 
 describe('a list', () => {
   it('is a bare array, newest first, twenty at a time, and says where the next page is', async () => {
@@ -302,48 +286,6 @@ describe('sessions', () => {
   });
 });
 
-describe('a walk through 1,000 by sevens while others insert and delete', () => {
-  it.each([
-    ['in the default order', ''],
-    ['oldest first', '&order=createdAt-false'],
-    ['by name', '&name=asc'],
-    ['by name, backwards', '&order=name-true'],
-    ['ranked by name', '&name=name%201'],
-    ['filtered', `&filters=${encodeURIComponent('[{"id":"name","value":"name"}]')}`],
-  ])(
-    'sees each that was there throughout exactly once, %s',
-    async (_, query) => {
-      await using w = await world({ plugins });
-      const names = Array.from({ length: 1000 }, (__, index) => `name ${(index * 7) % 100}`);
-      const created: string[] = [];
-      for (const [index, name] of names.entries()) {
-        created.push((await w.given.stream({ name })).id);
-        if (index % 10 === 0) await w.advance('1s');
-      }
-      const gone = new Set<string>();
-      const seen: string[] = [];
-      let turn = 0;
-      for (let path: string | undefined = `/api/stream?limit=7${query}`; path; turn += 1) {
-        const { headers, body }: Awaited<ReturnType<World['request']>> = await w.request('GET', path);
-        seen.push(...body.map(({ id }: { id: string }) => id));
-        path = nextOf(headers);
-        if (path) expect(body).toHaveLength(7);
-        // Some just shown, among them the one that the cursor names; some far ahead or behind; and new ones all over.
-        const leaving = [turn % 3 === 0 ? body.at(-1).id : undefined, created[(turn * 37) % 1000]];
-        for (const id of leaving) {
-          if (id === undefined || gone.has(id)) continue;
-          gone.add(id);
-          await w.request('DELETE', `/api/stream/${id}`);
-        }
-        if (turn < 200) await w.given.stream({ name: `name ${(turn * 13) % 100}` });
-        if (turn > 400) throw new Error('the walk does not end');
-      }
-      const count = new Map<string, number>();
-      for (const id of seen) count.set(id, (count.get(id) ?? 0) + 1);
-      expect([...count].filter(([, times]) => times > 1)).toEqual([]);
-      expect(created.filter((id) => !gone.has(id) && !count.has(id))).toEqual([]);
-      expect(gone.size).toBeGreaterThan(100);
-    },
-    60_000,
-  );
+describe('a walk through 140 by sevens while others insert and delete', () => {
+  it.each(walks)('sees each that was there throughout exactly once, %s', (_, query) => walk(query, 140));
 });
