@@ -4,6 +4,7 @@ import type { Principal } from '../../core/http/auth.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { storedKeys } from '../../plugins/accounts/api-keys.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
+import { sharedWorld } from '../kit/shared-world.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';
 
 const plugins = await allPlugins();
@@ -13,6 +14,9 @@ const newKey = async (w: World, body: Record<string, unknown> = {}, key?: string
   expect([answer.status, answer.body.errors]).toEqual([201, undefined]);
   return answer.body;
 };
+
+/** For requests that are refused. */
+const unchanged = sharedWorld({ plugins });
 
 describe('an account', () => {
   it('is made by the admin', async () => {
@@ -30,7 +34,7 @@ describe('an account', () => {
   });
 
   it.each([{}, { name: '' }, { name: 5 }, { name: 'x', more: 1 }])('is refused as %j', async (body) => {
-    await using w = await world({ plugins });
+    const w = await unchanged();
     expect((await w.request('POST', '/api/account', { body })).status).toBe(422);
   });
 
@@ -185,7 +189,7 @@ describe('an API key', () => {
     [{ key: 'mine' }, /^key: unknown field/],
     [{ name: '' }, /^name: expected/],
   ])('is refused with the field named: %j', async (body, problem) => {
-    await using w = await world({ plugins });
+    const w = await unchanged();
     const answer = await w.request('POST', '/api/api-token', { body });
     expect([answer.status, answer.body.code]).toEqual([422, 'body.invalid']);
     expect(answer.body.errors[0]).toMatch(problem);

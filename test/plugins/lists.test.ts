@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sharedWorld } from '../kit/shared-world.ts';
 import { type World, world } from '../kit/world.ts';
 import { nextOf, plugins, walk, walks } from './list-walk.ts';
 
@@ -18,6 +19,9 @@ async function namesOf(path: string, w: World): Promise<string> {
 
 const filtered = (filters: unknown) =>
   `/api/stream?order=name-false&filters=${encodeURIComponent(JSON.stringify(filters))}`;
+
+/** For requests that are refused. */
+const unchanged = sharedWorld({ plugins });
 
 describe('a list', () => {
   it('is a bare array, newest first, twenty at a time, and says where the next page is', async () => {
@@ -115,7 +119,7 @@ describe('a list', () => {
     ['filters=%5B1%5D', 'filters.0: expected {"id", "value"}'],
     ['filters=%5B%7B%22value%22:1%7D%5D', 'filters.0.id: expected the name of a field'],
   ])('refuses %s with 422', async (query, problem) => {
-    await using w = await world({ plugins });
+    const w = await unchanged();
     const { status, body } = await w.request('GET', `/api/stream?${query}`);
     expect([status, body]).toEqual([422, { code: 'query.invalid', errors: [problem] }]);
   });
@@ -206,7 +210,7 @@ describe('filters', () => {
     [{ id: 'name' }, /^filters: name: expected text/],
     [{ id: 'name', value: 'x', not: true }, /^filters\.0\.not: unknown field$/],
   ])('refuse %j', async (filter, problem) => {
-    await using w = await world({ plugins });
+    const w = await unchanged();
     const { status, body } = await w.request('GET', filtered([filter]));
     expect([status, body.code]).toEqual([422, 'query.invalid']);
     expect(body.errors).toEqual([expect.stringMatching(problem)]);

@@ -5,6 +5,7 @@ import events from '../../plugins/events/index.ts';
 import multistream from '../../plugins/multistream/index.ts';
 import renditions from '../../plugins/renditions/index.ts';
 import streams from '../../plugins/streams/index.ts';
+import { sharedWorld } from '../kit/shared-world.ts';
 import { type World, world } from '../kit/world.ts';
 
 const plugins = [accounts, streams, renditions, multistream, events] as unknown as Plugin[];
@@ -30,6 +31,9 @@ async function foreignTarget(w: World): Promise<string> {
 
 const targetsOf = async (w: World, id: string) =>
   (await w.request('GET', `/api/stream/${id}`)).body.multistream.targets;
+
+/** For requests that are refused. */
+const unchanged = sharedWorld({ plugins });
 
 describe('a multistream target', () => {
   it('is created, listed and read without its URL', async () => {
@@ -120,7 +124,7 @@ describe('a multistream target', () => {
     [{ disabled: 'no' }, 'disabled'],
     [{ key: 'x' }, 'key'],
   ])('is refused with the field named, and never repeats a URL: %j', async (wrong, name) => {
-    await using w = await world({ plugins });
+    const w = await unchanged();
     const answer = await w.request('POST', base, { body: { url, ...wrong } });
     expect([answer.status, answer.body.code]).toEqual([422, 'body.invalid']);
     expect(answer.body.errors.join()).toContain(`${name}: `);
@@ -347,7 +351,7 @@ describe('the multistream field', () => {
     [{ targets: [{ profile: 'source', spec: { url: 'rtmp:///a' } }] }, 'multistream.targets.0.spec.url'],
     [{ targets: [{ profile: 'source', id: 'x', url }] }, 'multistream.targets.0.url'],
   ])('is refused with 422 when it has another shape: %j', async (value, name) => {
-    await using w = await world({ plugins });
+    const w = await unchanged();
     const answer = await w.request('POST', '/api/stream', { body: { name: 'x', multistream: value } });
     expect([answer.status, answer.body.code]).toEqual([422, 'body.invalid']);
     expect(answer.body.errors.join()).toContain(`${name}: `);

@@ -6,10 +6,14 @@ import events from '../../plugins/events/index.ts';
 import health from '../../plugins/health/index.ts';
 import renditions from '../../plugins/renditions/index.ts';
 import streams from '../../plugins/streams/index.ts';
+import { sharedWorld } from '../kit/shared-world.ts';
 import { type World, world } from '../kit/world.ts';
 
 const plugins = [accounts, streams, renditions] as unknown as Plugin[];
 const profile = { name: '720p', width: 1280, height: 720, bitrate: 2_000_000, fps: 30 };
+
+/** For requests that are refused. */
+const unchanged = sharedWorld({ plugins });
 
 describe('the profiles of a stream', () => {
   it('are none by default, without an issue', async () => {
@@ -55,7 +59,7 @@ describe('the profiles of a stream', () => {
     [{ encoder: 'VP9' }, 'profiles.0.encoder'],
     [{ colour: 'blue' }, 'profiles.0.colour'],
   ])('are refused with the field named: %j', async (wrong, name) => {
-    await using w = await world({ plugins });
+    const w = await unchanged();
     const body = { name: 'x', profiles: [{ ...profile, ...wrong }] };
     const answer = await w.request('POST', '/api/stream', { body });
     expect([answer.status, answer.body.code]).toEqual([422, 'body.invalid']);

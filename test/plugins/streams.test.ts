@@ -6,10 +6,14 @@ import events from '../../plugins/events/index.ts';
 import recordings from '../../plugins/recordings/index.ts';
 import streams from '../../plugins/streams/index.ts';
 import tasks from '../../plugins/tasks/index.ts';
+import { sharedWorld } from '../kit/shared-world.ts';
 import { world } from '../kit/world.ts';
 
 const plugins = [accounts, streams, tasks, assets, recordings, events] as unknown as Plugin[];
 const types = (list: { event: string }[]) => list.map(({ event }) => event);
+
+/** For requests that are refused. */
+const unchanged = sharedWorld({ plugins });
 
 describe('a stream', () => {
   it('is created with the fields of the contract', async () => {
@@ -46,7 +50,7 @@ describe('a stream', () => {
     [{ name: 'x', nmae: 'y' }, 'nmae: unknown field; did you mean name?'],
     [{ name: 'x', holdSeconds: 361 }, 'holdSeconds: expected integer to be less or equal to 360'],
   ])('is refused with the field named: %j', async (body, problem) => {
-    await using w = await world({ plugins });
+    const w = await unchanged();
     const answer = await w.request('POST', '/api/stream', { body });
     expect(answer.status).toBe(422);
     expect(answer.body.code).toBe('body.invalid');

@@ -81,11 +81,11 @@ describe('a session that two nodes fed', () => {
 
   it('does without a node that stays away, and says so', async () => {
     const { plugins } = recordingPlugins();
-    await using f = await fleet({ plugins, config: { recordings: { giveUp: '1h' } } });
+    await using f = await fleet({ plugins, config: { recordings: { giveUp: '10m' } } });
     const { m, asset, second, sessionId, late, told, read } = await session(f);
     m.cut();
     second.end({ clean: true });
-    await f.advance('68m');
+    await f.advance('18m');
     expect(await told()).toEqual([...begun, ...idle, ...finished]);
     expect(await asset()).toMatchObject({ status: 'ready', size: late.video.size });
     const session_ = await read(sessionId);
@@ -97,12 +97,12 @@ describe('a session that two nodes fed', () => {
 
   it('has failed when no node is left', async () => {
     const { plugins } = recordingPlugins();
-    await using f = await fleet({ plugins, config: { recordings: { giveUp: '1h' } } });
+    await using f = await fleet({ plugins, config: { recordings: { giveUp: '10m' } } });
     const { m, n, asset, second, sessionId, told } = await session(f);
     m.cut();
     n.recorder.has(sessionId, null);
     second.end({ clean: true });
-    await f.advance('68m');
+    await f.advance('18m');
     expect(await told()).toEqual([...begun, ...idle, 'asset.created', 'asset.failed']);
     expect((await asset()).statusMessage).toMatch(/could be fetched. node "m": /);
   });
