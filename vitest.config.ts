@@ -37,6 +37,8 @@ const unit = {
   // Far more than they need: a busy machine must not decide.
   testTimeout: 30_000,
   hookTimeout: 30_000,
+  // Some wait for a disk, a process or a socket: three at a time keep two cores busy.
+  maxWorkers: 3,
 };
 
 const e2e = {
@@ -63,7 +65,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ownProcess,
-          // Files share two processes. To start one and load and warm up the program for each file is a third of the whole.
+          // Files share three processes. To start one and load and warm up the program for each file is a third of the whole.
           isolate: false,
         },
       },

@@ -7,12 +7,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The longest first. Both tiers end with their ten slowest: which is there and not here belongs here. Those that run alone need no place. */
 export const longest = [
-  'test/plugins/lists.test.ts',
   'test/media/recording/recorder.test.ts',
-  'test/plugins/tus/upload.test.ts',
-  'test/plugins/tus/resume.test.ts',
-  'test/plugins/exports/request.test.ts',
-  'test/webhooks/deliveries.test.ts',
+  'test/conformance/store/sqlite.test.ts',
+  'test/broadcast.test.ts',
+  'test/conformance/jobs/sqlite.test.ts',
+  'test/conformance/blobs/fs.test.ts',
+  'test/crash/step.test.ts',
+  'test/plugins/recordings/nodes.test.ts',
+  'test/plugins/lists.test.ts',
+  'test/media/push/random.test.ts',
+  'test/media/recording/multipart-uploads.test.ts',
+  'test/hls/packager.test.ts',
   // e2e
   'test/crash/tasks.e2e.ts',
   'test/cluster/same-semantics.e2e.ts',
