@@ -171,3 +171,8 @@ export function isTemporary(status: number): boolean {
 export const finalReasons: ReadonlySet<OutboundReason> = new Set([
   ...(['bad-url', 'bad-request', 'refused', 'redirects'] as const),
 ]);
+
+/** A failure as a value. The message is shown to users and kept in logs: see OutboundFailure. */
+export function failure(reason: OutboundReason, message: string): OutboundFailure {
+  return { ok: false, reason, message };
+}

@@ -1,3 +1,5 @@
+import { Fault } from '../../core/base/fault.ts';
+import type { Principal } from '../../core/http/auth.ts';
 import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 import {
   type BroadcastContext,
@@ -9,6 +11,8 @@ import {
   type SessionRecording,
   type StreamSettings,
 } from '../../machines/broadcast-context.ts';
+import type { StreamsKit } from './config.ts';
+import { streamNotFound } from './faults.ts';
 
 /** What is stored of a stream or session: the row that the API reads. */
 export interface StreamDocument extends Omit<StreamSettings, 'holdSeconds'> {
@@ -70,6 +74,31 @@ export function streamDocument(context: BroadcastContext): StreamDocument {
 
 export function documentOf(row: StoredResource): StreamDocument {
   return JSON.parse(row.body) as StreamDocument;
+}
+
+/** The stream or session, if it is the caller's. One of another account is answered as if it did not exist. */
+export async function owned(
+  principal: Principal,
+  options: { id: string; kit: StreamsKit },
+): Promise<StreamDocument> {
+  const row = await options.kit.resources.get('stream', options.id, { isBeside: true });
+  if (!row || row.account !== principal.accountId) throw streamNotFound(options.id);
+  return documentOf(row);
+}
+
+/** The stream, if it is not a session: those cannot be changed. */
+export async function parent(
+  principal: Principal,
+  options: { id: string; kit: StreamsKit },
+): Promise<StreamDocument> {
+  const document = await owned(principal, options);
+  if (document.parentId !== null) {
+    throw new Fault('stream.session_read_only', {
+      status: 400,
+      message: `${options.id} is a session; sessions are read-only. Change its parent ${document.parentId}.`,
+    });
+  }
+  return document;
 }
 
 /** The index of what is on the air. */

@@ -8,16 +8,15 @@ import { offer } from '../../core/plugin/token.ts';
 import { playables } from '../playback/contract.ts';
 import { broadcast, lostNode } from './actor.ts';
 import { acceptPublishes } from './admission.ts';
-import { changeStream, owned, parent } from './change.ts';
 import { config, type StreamsKit } from './config.ts';
 import { type StreamState, stream, streams } from './contract.ts';
-import { documentOf, type StreamDocument } from './document.ts';
+import { documentOf, owned, parent, type StreamDocument } from './document.ts';
 import { internalHls } from './edge/node-routes.ts';
 import { readLive } from './live-figures.ts';
 import { livePublisher } from './live-publisher.ts';
 import { livePlayable } from './playable.ts';
 import { presentForEvent } from './present.ts';
-import { routes } from './routes.ts';
+import { changeStream, routes } from './routes.ts';
 import { ownFields } from './schema.ts';
 
 /** Streams, their sessions, who may publish, and live playback. */

@@ -6,10 +6,9 @@ import { listAnswer, listParameters, resourceList } from '../../core/http/list.t
 import { flagSchema, json } from '../../core/http/operation.ts';
 import { type FilterField, filterBy, flagOf, invalidQuery } from '../../core/http/query.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import { owned } from './change.ts';
 import type { StreamsKit } from './config.ts';
 import { stream } from './contract.ts';
-import { activeIndex, documentOf } from './document.ts';
+import { activeIndex, documentOf, owned } from './document.ts';
 import { sessionNotFound } from './faults.ts';
 import { presenter } from './present.ts';
 import { streamSchema } from './schema.ts';

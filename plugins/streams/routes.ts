@@ -11,10 +11,9 @@ import { quota } from '../../core/http/quota.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { MediaFigures, StreamSettings } from '../../machines/broadcast-context.ts';
 import { broadcast } from './actor.ts';
-import { changeStream, owned, parent, type StreamBody } from './change.ts';
 import type { StreamsKit } from './config.ts';
 import { setFieldsFaults, stream } from './contract.ts';
-import type { StreamDocument } from './document.ts';
+import { owned, parent, type StreamDocument } from './document.ts';
 import { deletedMeanwhile, tooManyStreams } from './faults.ts';
 import { hlsRoutes } from './hls.ts';
 import { listRoutes } from './lists.ts';
@@ -152,6 +151,38 @@ export function routes(kit: StreamsKit): AnyElysia {
         faults: setFieldsFaults,
       }),
     );
+}
+
+/**
+ * Changes what the body names; an empty body changes nothing. Throws the Faults of the fields that other plugins own.
+ */
+export async function changeStream(
+  document: StreamDocument,
+  options: { body: StreamBody; principal: Principal; kit: StreamsKit },
+): Promise<void> {
+  const { body, principal, kit } = options;
+  if (Object.keys(body).length === 0) return;
+  const { name, suspended, holdSeconds, userTags } = body;
+  const fields = await kit.resources.fields(stream).named(body, { principal, stored: document.fields });
+  const change = {
+    type: 'change' as const,
+    changes: {
+      ...(name !== undefined && { name }),
+      ...(suspended !== undefined && { suspended }),
+      ...(holdSeconds !== undefined && { holdSeconds }),
+      ...(userTags !== undefined && { userTags }),
+      fields,
+    },
+  };
+  await kit.actors.ask(broadcast, document.id, change).catch(deletedMeanwhile(document.id));
+}
+
+/** What a client may set, checked against the schema. */
+export interface StreamBody extends Record<string, unknown> {
+  readonly name?: string;
+  readonly suspended?: boolean;
+  readonly holdSeconds?: number;
+  readonly userTags?: Record<string, unknown>;
 }
 
 /** Of the running publish: up to date when it runs on this node, up to a second old otherwise. */

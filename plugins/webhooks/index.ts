@@ -8,8 +8,7 @@ import { config, type WebhooksKit } from './config.ts';
 import { countWebhooks, webhookCounts } from './counts.ts';
 import { delivery, retries, retryCount } from './delivery.ts';
 import { endpoints, webhookEndpoints } from './endpoints.ts';
-import { fanOut } from './fan-out.ts';
-import { lane, lostNode, refillEffect } from './lane.ts';
+import { fanOut, lane, lostNode, refillEffect } from './lane.ts';
 import { sweepLog } from './purge.ts';
 import { routes } from './routes.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { WebhooksKit } from '../../plugins/webhooks/config.ts';
-import { fanOut, sideBySideMost } from '../../plugins/webhooks/fan-out.ts';
+import { fanOut, sideBySideMost } from '../../plugins/webhooks/lane.ts';
 
 test('an event reaches every webhook, and only so many at once', async () => {
   const ids = Array.from({ length: 95 }, (_, n) => `hook-${n}`);

@@ -1,15 +1,15 @@
 import type { Cidr } from '../../../core/base/cidr.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type {
-  Outbound,
-  OutboundAnswer,
-  OutboundFailure,
-  OutboundRequest,
-  OutboundStream,
+import {
+  failure,
+  type Outbound,
+  type OutboundAnswer,
+  type OutboundFailure,
+  type OutboundRequest,
+  type OutboundStream,
 } from '../../../core/ports/outbound.ts';
 import { Connection, Pool } from './connection.ts';
 import { type Exchange, type ExchangeHead, exchange } from './exchange.ts';
-import { failure } from './failure.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
 import { reach } from './reach.ts';
 import { isSource, redirect, requestProblem } from './request-head.ts';

@@ -1,8 +1,12 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { OutboundFailure, OutboundRequest, OutboundSource } from '../../../core/ports/outbound.ts';
+import {
+  failure,
+  type OutboundFailure,
+  type OutboundRequest,
+  type OutboundSource,
+} from '../../../core/ports/outbound.ts';
 import { type AnswerHead, answerParser } from './answer-parser.ts';
 import type { Connection } from './connection.ts';
-import { failure } from './failure.ts';
 import type { OutboundLimits } from './limits.ts';
 import { isSource, requestHead } from './request-head.ts';
 import type { Target } from './target.ts';

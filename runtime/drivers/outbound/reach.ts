@@ -1,8 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { OutboundFailure } from '../../../core/ports/outbound.ts';
-import { failure } from './failure.ts';
+import { failure, type OutboundFailure } from '../../../core/ports/outbound.ts';
 import { outboundLimits } from './limits.ts';
 import type { Place } from './target.ts';
 

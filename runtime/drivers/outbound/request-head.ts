@@ -1,6 +1,10 @@
-import type { OutboundFailure, OutboundRequest, OutboundSource } from '../../../core/ports/outbound.ts';
+import {
+  failure,
+  type OutboundFailure,
+  type OutboundRequest,
+  type OutboundSource,
+} from '../../../core/ports/outbound.ts';
 import type { AnswerHead } from './answer-parser.ts';
-import { failure } from './failure.ts';
 import { type Target, target } from './target.ts';
 
 export const mostHeaders = 64;

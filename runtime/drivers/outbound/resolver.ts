@@ -1,8 +1,7 @@
 import { dns } from 'bun';
 import { addressBits, type Cidr, cidr, matchLength } from '../../../core/base/cidr.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { OutboundFailure } from '../../../core/ports/outbound.ts';
-import { failure } from './failure.ts';
+import { failure, type OutboundFailure } from '../../../core/ports/outbound.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
 import type { Place } from './target.ts';
 

@@ -1,7 +1,6 @@
 import { type Host, hostOf, isRefusedPort } from '../../../core/base/host.ts';
 import { didYouMeanScheme } from '../../../core/base/near-miss.ts';
-import type { OutboundFailure } from '../../../core/ports/outbound.ts';
-import { failure } from './failure.ts';
+import { failure, type OutboundFailure } from '../../../core/ports/outbound.ts';
 import { outboundLimits } from './limits.ts';
 
 /** What is connected to, whatever is spoken there. */

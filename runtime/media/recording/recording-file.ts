@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FinishedRecording, RecordingFileState } from '../../../core/ports/recorder.ts';
 import type { IndexedInit, IndexedSegment } from '../../../core/vod/segment-index.ts';
-import { fileStream } from '../../drivers/blobs/fs/read.ts';
+import { fileStream } from '../../drivers/blobs/fs/index.ts';
 import type { WrittenRecording } from './feed.ts';
 import { SegmentRows } from './file/segment-rows.ts';
 import { fileNames, type RecordingMeta } from './meta.ts';

@@ -1,7 +1,6 @@
 import type { FilmHead } from '../../../core/ports/inspector.ts';
 import { join } from '../mp4/box.ts';
-import { mapChunkOffsets } from '../mp4/chunk-offsets.ts';
-import { type Box, Refusal } from '../mp4/inspect/boxes.ts';
+import { type Box, mapChunkOffsets, Refusal } from '../mp4/inspect/boxes.ts';
 
 /**
  * What makes a film whose index lies behind its samples one with the index in front: then players begin with the first bytes they

@@ -1,16 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { lstat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, mkdir, realpath, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { checkBlobKeys, rangeOf } from '../../../../core/plugin/blob-key.ts';
 import type { Blobs, BlobUploads, PutOutcome } from '../../../../core/ports/blobs.ts';
+import { ownMark } from '../../../base/process-mark.ts';
+import { pulledStream } from '../../../base/pulled-stream.ts';
 import { endings } from '../endings.ts';
-import { closed } from '../faults.ts';
+import { closed, startFault, unavailable } from '../faults.ts';
 import { adoptedFile, piecesOf } from '../source.ts';
-import { onDisk } from './disk.ts';
+import { codeOf, onDisk } from './disk.ts';
 import { factsOf } from './etag.ts';
-import { type OpenedFolder, openFolder } from './open.ts';
-import { fileStream } from './read.ts';
-import { piece, type ScratchFile } from './scratch.ts';
-import type { Tree } from './tree.ts';
+import { piece, Scratch, type ScratchFile } from './scratch.ts';
+import { syncFolder, Tree } from './tree.ts';
 import { filesAtOnce, listTree } from './walk.ts';
 
 export interface FsBlobsOptions {
@@ -148,3 +150,60 @@ const noUploads: BlobUploads = {
   async abort() {},
   unfinished: async () => [],
 };
+
+interface OpenedFolder {
+  readonly tree: Tree;
+  readonly scratch: Scratch;
+}
+
+/**
+ * Makes the folder when it is missing and finds out whether the disk can do what blobs need: be written to, synced and
+ * linked. Fault `blobs.folder` names what it cannot.
+ */
+async function openFolder(folder: string): Promise<OpenedFolder> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    const root = await realpath(folder);
+    const scratchFolder = join(root, '.scratch');
+    await mkdir(scratchFolder, { recursive: true, mode: 0o750 });
+    await syncFolder(root);
+    const temporary = new Scratch(scratchFolder, { mark: await ownMark() });
+    const file = await temporary.write(piecesOf(new Uint8Array(1), {}));
+    const second = `${file.path}.${randomUUID()}`;
+    await link(file.path, second).finally(() => unlink(file.path));
+    await unlink(second);
+    await temporary.sweep();
+    return { tree: new Tree(root), scratch: temporary };
+  } catch (error) {
+    const why = (error as { problems?: string[] }).problems?.[0] ?? codeOf(error);
+    if (why === '') throw error;
+    throw startFault('blobs.folder', {
+      message: `the folder of blobs ${folder} cannot be used: ${why}; it must be a folder that this process may write to, on a disk that knows hard links`,
+      cause: error,
+    });
+  }
+}
+
+/** Bytes `from` up to `to` of an open file, which is closed at the end. A file that ends before is a Fault, never a short body. */
+export function fileStream(
+  handle: FileHandle,
+  options: { what: string; from: number; to: number; signal?: AbortSignal; onEnd?: () => void },
+): ReadableStream<Uint8Array> {
+  const { what, from, to, signal, onEnd } = options;
+  let at = from;
+  return pulledStream({
+    ...(signal && { signal }),
+    isDone: () => at >= to,
+    async next() {
+      const wanted = Math.min(piece, to - at);
+      const { bytesRead, buffer } = await onDisk(what, handle.read(new Uint8Array(wanted), 0, wanted, at));
+      if (bytesRead === 0) throw unavailable(`${what} ends at ${at}, before ${to}`);
+      at += bytesRead;
+      return bytesRead === wanted ? buffer : buffer.subarray(0, bytesRead);
+    },
+    async end() {
+      onEnd?.();
+      await handle.close().catch(() => {});
+    },
+  });
+}

@@ -6,8 +6,8 @@ import {
 } from '../../../../core/vod/segment-index.ts';
 import { Rate } from '../../live/rate.ts';
 import { join } from '../../mp4/box.ts';
-import { mapChunkOffsets } from '../../mp4/chunk-offsets.ts';
 import { FragmentCursor, type FragmentRun } from '../../mp4/fragment-reader.ts';
+import { mapChunkOffsets } from '../../mp4/inspect/boxes.ts';
 import { boxAround, type InitTrack } from '../../mp4/read-init.ts';
 import type { FileIo } from '../thread/file-io.ts';
 import { FILE_TYPE } from './layout.ts';
