@@ -208,18 +208,19 @@ export interface ViewerRequest {
   readonly viewers?: readonly string[];
 }
 
-/** What a viewer asked for. Bytes of a Blob are shared by all who get them. */
-export type LiveFile =
+/**
+ * What a viewer asked for, or why there is none: `playback.not_live`, `.not_recorded`, `.not_soon`, `.too_many_waiting`. Bytes of a
+ * Blob are shared by all who get them.
+ */
+export type LiveAnswer =
   | {
       readonly type: 'playlist';
       readonly body: string | Blob;
       /** How long a cache may answer with it, seconds. */
       readonly maxAge: number;
     }
-  | { readonly type: 'media'; readonly body: Blob | ReadableStream<Uint8Array>; readonly size: number };
-
-/** Or why there is none: `playback.not_live`, `.not_recorded`, `.not_soon`, `.too_many_waiting`. */
-export type LiveAnswer = LiveFile | Fault;
+  | { readonly type: 'media'; readonly body: Blob | ReadableStream<Uint8Array>; readonly size: number }
+  | Fault;
 
 /** The newest place where a decoder can begin in a live playlist. */
 export interface LiveKeyFrame {

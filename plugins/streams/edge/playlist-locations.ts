@@ -1,7 +1,7 @@
 import type { StreamsKit } from '../config.ts';
 import { documentOf } from '../document.ts';
 
-/** How long a location is believed, ms: nobody reads a row for each part. While the store does not answer, longer. */
+/** How long a location is cached, ms, so that not every part costs a read. Longer while the store does not answer. */
 export const believed = 1000;
 /** Playback ids in memory; of more, those read longest ago go. */
 const maxKnown = 10_000;
@@ -19,7 +19,7 @@ export function playlistLocations({ clock, resources }: Pick<StreamsKit, 'clock'
   const known = new Map<string, { readonly at: number; readonly location: Promise<PlaylistLocation> }>();
   const read = async (playbackId: string): Promise<PlaylistLocation> => {
     const row = await resources.find('stream', 'playbackId', playbackId, { isBeside: true });
-    // Whoever makes ids up leaves nothing behind.
+    // Invented ids must not fill the memory.
     if (row === undefined) known.delete(playbackId);
     const document = row && documentOf(row);
     return { node: document?.feeder?.node, isActive: document?.isActive ?? false };

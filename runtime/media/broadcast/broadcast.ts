@@ -31,7 +31,7 @@ export interface BroadcastAttachment extends Omit<Attachment, 'subscribers' | 's
      * the name of its profile, when there is something of it.
      */
     open(rendition?: string): RecordingFeed | undefined;
-    /** The recorder threw; the broadcast goes on. */
+    /** The recorder threw; the broadcast continues. */
     onTrouble(error: unknown): void;
   };
 }
@@ -43,7 +43,7 @@ export class Broadcast {
   readonly #relay: PushRelay | undefined;
   readonly #dvr: Dvr;
   #ladder: LiveLadder | undefined;
-  /** Still encodes the end of what was published, though nobody can watch it. */
+  /** Still encodes the end of the publish, for recordings and pushes. */
   #draining: LiveLadder | undefined;
   #hasEnded = false;
 
@@ -77,10 +77,10 @@ export class Broadcast {
   }
 
   /**
-   * Over for good: everything is 404, and the memory is let go; that of renditions that are recorded or pushed when the end of them
-   * is made as well, within `drainTimeout`. Called again, it is let go at once.
+   * Ends it: all its files are 404, and its memory is released. Renditions that are recorded or pushed are encoded to their end
+   * first, within `drainTimeout`; a second call releases their memory at once.
    *
-   * @returns kept when the memory is let go; undefined: it is already
+   * @returns resolves when the memory is released; undefined: it already is
    */
   end(): Promise<void> | undefined {
     if (this.#hasEnded) {

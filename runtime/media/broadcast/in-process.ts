@@ -40,7 +40,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
   const { memory: limit, ...config } = options.hls;
   const memory = new MemoryBudget({ limit });
   const outputs = new Map<string, Airing>();
-  /** Over, and the end of their renditions is made yet. */
+  /** Ended, but the end of their renditions is still being encoded. */
   const draining = new Set<Broadcast>();
   const running = new Map<string, Running>();
   /** Viewers who wait for a playlist to appear. */
@@ -97,7 +97,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     const { recorder } = options;
     const sink = airing.broadcast.attach({
       grant,
-      // A grant that came to nothing leaves a number out. Where the playlist is still there nobody is to be thrown forward for that.
+      // A grant without a publish skips a number. While the playlist is still there, viewers must not jump forward because of that.
       isNext: known !== undefined || last === granted.discontinuitySequence - 1,
       ...(recorder &&
         grant.recording && {
@@ -210,7 +210,7 @@ export function inProcessMedia(options: InProcessMediaOptions): Media {
     },
     retire(playbackId, { upTo = Number.POSITIVE_INFINITY } = {}) {
       const airing = outputs.get(playbackId);
-      // An order that comes late: whoever publishes now came after it, or would have been closed before.
+      // The order is late: the running publish began after it, or it would have been closed before.
       if (airing === undefined || airing.publish !== undefined) return;
       if (airing.latest.discontinuitySequence > upTo) return;
       const { broadcast, latest } = airing;
@@ -277,7 +277,7 @@ interface Running {
   figures(): Figures;
   /** For the log. Never the request itself: it holds the stream key. */
   fields(): Readonly<Record<string, unknown>>;
-  /** Bytes that were last told. */
+  /** Bytes in the last report. */
   told: number;
 }
 

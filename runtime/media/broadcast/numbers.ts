@@ -6,15 +6,14 @@ type Counted = Pick<PublishGrant, 'mediaSequence' | 'discontinuitySequence'> & {
 };
 
 /**
- * How far the playlists that were let go had counted, so that the next one of the same playbackId begins
- * behind them. The numbers of a grant see to that by themselves as long as media comes at the speed of time
- * and with one discontinuity per publish. A file pushed at full speed, or an encoder that changes its
- * settings, counts further.
+ * How far the playlists that were removed had counted, so that the next one of the same playbackId begins after them. The numbers of
+ * a grant ensure that while media comes in real time and with one discontinuity per publish. A file that is pushed at full speed, or
+ * an encoder that changes its settings, counts further.
  */
 export class Numbers {
   readonly #reached = new Map<string, Counted & { readonly publish: number }>();
 
-  /** The playlist of this publish is let go: the next one begins at these numbers or above. */
+  /** The playlist of this publish is removed: the next one begins at these numbers or above. */
   keep({ playbackId, discontinuitySequence: publish }: PublishGrant, counted: Counted): void {
     this.#reached.delete(playbackId);
     this.#reached.set(playbackId, { ...counted, publish });
@@ -47,5 +46,5 @@ export class Numbers {
   }
 }
 
-/** Ended playlists, some hundred bytes each; an older one goes on by the clock. */
+/** Ended playlists, some hundred bytes each. For an older one the numbers of the grant count. */
 const MOST = 10_000;

@@ -10,7 +10,7 @@ export interface ClientSessionOptions {
   readonly target: Pick<RtmpUrl, 'app' | 'key' | 'tcUrl'>;
   /** Bytes of payload in a chunk that we send. */
   readonly chunkSize: number;
-  /** It is a push of what somebody else sends here, and says so. */
+  /** It is a push of a broadcast that was received here, and says so. */
   readonly isPush?: boolean;
   /** Bytes for the server: whole messages, not used again. */
   send(bytes: Uint8Array): void;
@@ -91,7 +91,7 @@ export class ClientSession {
     this.close();
   }
 
-  /** Nothing is told or sent any more. */
+  /** No callback is called and nothing is sent any more. */
   close(): void {
     this.#phase = 'over';
     this.#parser.paused = true;

@@ -26,15 +26,15 @@ export interface RtmpListener {
   readonly tlsPort: number | undefined;
   /** Open connections, whatever their state. */
   readonly connections: number;
-  /** Ends the publish of this token with a reason the encoder is told. Unknown token: nothing happens. */
+  /** Ends the publish of this token and sends the reason to the encoder. Does nothing for an unknown token. */
   close(token: string, reason: string): void;
-  /** Closes the ports and every connection. Running publishes end uncleanly: they may go on elsewhere. */
+  /** Closes the ports and every connection. Running publishes end uncleanly: they may continue on another node. */
   stop(): void;
 }
 
 /**
- * Takes RTMP publishes on a port. Throws a `Fault` that names the setting when it cannot be opened. A connection that
- * misbehaves is closed and costs the others nothing. One timer looks at all deadlines.
+ * Accepts RTMP publishes on a port. Throws a `Fault` that names the setting if the port cannot be opened. A connection that breaks
+ * the rules is closed; others are not affected. One timer checks all deadlines.
  */
 export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
   const { handlers, clock, log, config } = options;
@@ -61,7 +61,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     },
     data(socket: Socket<Connection>, bytes: Uint8Array) {
       socket.data?.session.feed(bytes);
-      // The runtime made them for this call alone, and nothing below keeps any of them.
+      // The runtime made them for this call only, and nothing below keeps them.
       freeBytes(bytes);
     },
     // With this handler Bun calls `open` when TCP is accepted. Without it, only after the TLS handshake:
@@ -72,7 +72,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
     drain(socket: Socket<Connection>) {
       socket.data?.writer.flush();
     },
-    // The peer has said all it will say; nothing we could still send would help it.
+    // The peer sends nothing more, and needs nothing from us.
     end(socket: Socket<Connection>) {
       socket.end();
     },
@@ -101,7 +101,7 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       },
     });
     let isPublishing = false;
-    /** Why the last publish ended: that has a line of its own. */
+    /** Why the last publish ended. That was logged already. */
     let toldReason: string | undefined;
     const session: RtmpSession = new RtmpSession({
       clock,
@@ -200,17 +200,17 @@ function listen(
   }
 }
 
-/** Bytes that wait for a peer that does not read, before it is closed. */
+/** Unsent bytes after which a peer that does not read is disconnected. */
 const UNSENT_BYTES = 64 * 1024;
-/** Lines about connections within so many ms, in all and about one address; the next line says how many were left out. */
+/** Log lines about connections in one window (ms), in total and per network. The next line says how many were left out. */
 const LOG_LINES = 20;
 const LOG_LINES_PER_NETWORK = 5;
 const LOG_WINDOW = 10_000;
 
-/** A line about a connection. */
+/** Logs a line about a connection. */
 type Line = (message: string, fields: { readonly address: string; readonly [name: string]: unknown }) => void;
 
-/** Few lines: a flood of connections must not become a flood of lines, nor one address hide what others did. */
+/** Limits log lines: a flood of connections must not flood the log, and one address must not hide the others. */
 function quietly(write: Line, clock: Clock): Line {
   const lines = new WindowCount({ most: LOG_LINES, window: LOG_WINDOW });
   const perNetwork = new WindowCounts({ most: LOG_LINES_PER_NETWORK, window: LOG_WINDOW, keys: LOG_LINES });
@@ -226,14 +226,13 @@ function quietly(write: Line, clock: Clock): Line {
   };
 }
 
-/** An address without the IPv6 clothes of IPv4, and without its zone. */
+/** An address without the IPv6 prefix of IPv4 addresses, and without its zone. */
 export function plainAddress(address: string): string {
   return (address.startsWith('::ffff:') ? address.slice(7) : address).replace(/%.*$/, '');
 }
 
 /**
- * Whom a limit per address counts as one: an IPv4 address, or a /64 of IPv6, which is the least that one
- * customer is given and holds more addresses than any limit could count.
+ * The network that a limit per address counts: an IPv4 address, or a /64 of IPv6, because one customer has at least that.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;

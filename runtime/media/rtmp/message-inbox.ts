@@ -24,7 +24,7 @@ const TARGET = 8;
 
 /** The chunk streams of one connection. A chunk stream is known by where its cells begin. */
 export class ChunkStreams {
-  /** `STRIDE` cells each. Another array once it has grown: read it anew after `find`. */
+  /** `STRIDE` cells each. It is replaced when it grows: read it again after `find`. */
   cells = new Uint32Array(4 * STRIDE);
   #end = 0;
 
@@ -184,7 +184,7 @@ export class MessageInbox {
     else sink.onAudio(start, arena.length, timestamp);
   }
 
-  /** A message that was put together aside is whole. Rare: nobody real interleaves within one track. */
+  /** A message that was assembled aside is complete. Rare: real encoders do not interleave within one track. */
   #finishSide(stream: number, target: number): void {
     const { cells } = this.#streams;
     const whole = this.#sides.take(stream);

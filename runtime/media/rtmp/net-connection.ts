@@ -11,26 +11,26 @@ export interface NetConnectionOptions {
   write(bytes: Uint8Array): void;
   /** `key` is empty where the encoder was given none. */
   onPublish(key: string, streamId: number): void;
-  /** The encoder ends what it publishes: on this message stream, or on any when undefined. */
+  /** The encoder ends its publish on this message stream; undefined: on any. */
   onUnpublish(streamId: number | undefined): void;
   onPlay(streamId: number): void;
 }
 
 /**
- * The commands of one connection (RTMP 1.0, section 7.2), and what it asks of the protocol: what does not touch a publish is
- * answered here. Commands it does not know are ignored, as encoders send some of their own.
+ * Answers the commands of one connection (RTMP 1.0, section 7.2) that do not concern a publish, and its pings. Unknown commands are
+ * ignored, because encoders send some of their own.
  */
 export class NetConnection {
-  /** The application asked for; undefined before `connect`. */
+  /** The requested application; undefined before `connect`. */
   app: string | undefined;
-  /** It is a push of a Millrace, by its own words in `connect`. */
+  /** `connect` says that it is a push of a Millrace. */
   isPush = false;
   /** FCPublish came: this encoder waits for onFCPublish too. */
   hasFcPublish = false;
   readonly #options: NetConnectionOptions;
   readonly #streams = new Set<number>();
   readonly #commands = new WindowCount(commandLimit);
-  /** Window Acknowledgement Size that the peer was told last. */
+  /** The Window Acknowledgement Size that was sent last. */
   #toldWindow = windowAckSize;
 
   constructor(options: NetConnectionOptions) {
@@ -54,8 +54,8 @@ export class NetConnection {
   }
 
   /**
-   * The peer bounds what we may send unacknowledged. We send far less than any bound, but it is owed the
-   * window it asks for when that is another than the one it heard last (5.4.5).
+   * The peer limits what we may send without acknowledgement. We send far less, but must answer with the requested window if it
+   * differs from the one sent last (5.4.5).
    */
   limit(bytes: Uint8Array, start: number, end: number): void {
     if (end - start < 5) return;
@@ -66,7 +66,7 @@ export class NetConnection {
     this.#options.write(replies.window(size));
   }
 
-  /** Counts something the server answers. Throws `ProtocolError` when it becomes too much. */
+  /** Counts something that the server answers. Throws `ProtocolError` above the limit. */
   #admit(): void {
     if (!this.#commands.admit(this.#options.clock.now())) throw new ProtocolError('too many commands');
   }
@@ -151,7 +151,7 @@ export function readCommand(type: number, bytes: Uint8Array, start: number, end:
 
 /**
  * The values of a `@setDataFrame` or `onMetaData` message, or undefined for any
- * other data message and for one that cannot be read: nothing hangs on metadata.
+ * other data message and for one that cannot be read: nothing depends on metadata.
  */
 export function readMetadata(
   type: number,
@@ -168,7 +168,7 @@ export function readMetadata(
   return undefined;
 }
 
-/** The application that `connect` asks for. Falls back on tcUrl, of which nothing else is believed. */
+/** The application that `connect` requests. Without one it is read from tcUrl, which is used for nothing else. */
 function readApp(connect: Command): string {
   const { app, tcUrl } = propertiesOf(connect);
   if (typeof app === 'string' && app !== '') return trimName(app);
@@ -176,15 +176,14 @@ function readApp(connect: Command): string {
   return trimName(path ?? '');
 }
 
-/** Whether `connect` comes from a push of a Millrace. Who says so falsely can do less than others, never more. */
+/** Whether `connect` comes from a push of a Millrace. A client that lies gains nothing: a push may do less than others. */
 function isFromPush(connect: Command): boolean {
   return propertiesOf(connect).flashVer === flashVersions.push;
 }
 
 /**
  * What a server of Enhanced RTMP answers about itself in the properties of `connect`'s result (Enhanced RTMP v2,
- * "Enhancing NetConnection connect Command"). Empty for an encoder that said nothing of the kind: old ones are
- * spared what they do not know.
+ * "Enhancing NetConnection connect Command"). Empty for an encoder that did not ask: old ones may not know it.
  */
 function capabilitiesFor(connect: Command): { readonly [key: string]: AmfValue } {
   const properties = propertiesOf(connect);
@@ -194,11 +193,11 @@ function capabilitiesFor(connect: Command): { readonly [key: string]: AmfValue }
   return isAsked ? capabilities : {};
 }
 
-/** FourCcInfoMask: it is passed on, neither decoded nor encoded. */
+/** FourCcInfoMask: forwarded, neither decoded nor encoded. */
 const CAN_FORWARD = 4;
 /** CapsExMask: ModEx is read. No Multitrack, as one track of each kind is taken; no Reconnect. */
 const MOD_EX = 4;
-/** What this program says of itself, as a server and as a publisher. */
+/** The capabilities of this program, as a server and as a publisher. */
 export const capabilities = {
   fourCcList: [...VIDEO_CODES, ...AUDIO_CODES],
   videoFourCcInfoMap: Object.fromEntries(VIDEO_CODES.map((code) => [code, CAN_FORWARD])),
@@ -236,8 +235,8 @@ function readValues(isAmf3: boolean, bytes: Uint8Array, start: number, end: numb
 }
 
 /**
- * What we call ourselves in `connect` (RTMP 1.0, section 7.2.1.1): as an encoder of Adobe's, which every server knows. A push
- * says that it is one, so that the server it reaches, should that be a Millrace, takes no key from an encoder for it.
+ * Our names in `connect` (RTMP 1.0, section 7.2.1.1). They begin like that of Adobe's encoder, which every server knows. A push says
+ * that it is one: a Millrace that receives it does not let it take over a running broadcast.
  */
 export const flashVersions = {
   encoder: 'FMLE/3.0 (compatible; Millrace)',

@@ -21,7 +21,7 @@ export const replies = {
     return control(messageType.windowAckSize, uint32(size));
   },
 
-  /** `capabilities`: what is told beside the usual, in the properties. */
+  /** `capabilities`: further properties of the answer. */
   connected(transaction: number, capabilities: { readonly [key: string]: AmfValue } = {}): Uint8Array {
     return command(0, [
       '_result',

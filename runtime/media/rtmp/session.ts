@@ -8,21 +8,21 @@ import { ProtocolError } from './protocol-error.ts';
 import { replies } from './replies.ts';
 import { WindowCount } from './window-count.ts';
 
-/** What an operator sets, by the keys `rtmp.*`. Milliseconds and bytes. */
+/** The config keys `rtmp.*`. Milliseconds and bytes. */
 export interface RtmpConfig {
-  /** Open connections; further ones are closed at once. */
+  /** Most open connections; further ones are closed at once. */
   readonly connections: number;
   /** The same for one address, or one /64 of IPv6. */
   readonly connectionsPerAddress: number;
   /** From accept, or from the end of a publish, to the next publish command. */
   readonly publishTimeout: number;
-  /** Silence during a publish, before it is closed. */
+  /** Longest silence during a publish. */
   readonly idleTimeout: number;
-  /** One message of any type. */
+  /** Most bytes of one message of any type. */
   readonly messageBytes: number;
 }
 
-/** Why a connection ended that the peer closed. */
+/** The reason when the peer closed the connection. */
 export const leaving = 'the connection closed';
 
 export interface RtmpSessionOptions {
@@ -32,30 +32,30 @@ export interface RtmpSessionOptions {
   /** Id of this connection, and the peer's address without port: for `authorise`. */
   readonly connection: string;
   readonly address: string;
-  /** Sends bytes, which nobody changes afterwards. May call `disconnected`. */
+  /** Sends bytes; they are not changed afterwards. May call `disconnected`. */
   write(bytes: Uint8Array): void;
-  /** Ends the transport once what was written is on its way. Called at most once. */
+  /** Closes the transport after everything written was sent. Called at most once. */
   end(): void;
-  /** Why the session is over, told once. With `error` when it is a fault of ours and not of the peer. */
+  /** Called once with the reason of the end. `error`: it was our fault, not the peer's. */
   onEnd(reason: string, error?: unknown): void;
 }
 
 /**
- * The server's side of one RTMP connection that may publish (RTMP 1.0), apart from sockets and timers: its
- * owner feeds it bytes, lets it look at its deadlines now and then, and tells it when the peer has gone.
+ * The server's side of one RTMP connection that may publish (RTMP 1.0), without sockets and timers: its owner feeds it bytes, calls
+ * `sweep` regularly, and reports when the peer has disconnected.
  *
  *   ready → authorising → publishing → ready → …
  *
- * and from anywhere to `closing`, when a last status is on its way and input is thrown away, and `closed`.
- * No method throws: whatever goes wrong inside ends this session and no other.
+ * and from every phase to `closing`, in which a last status is sent and input is ignored, and `closed`.
+ * No method throws: an error ends this session only.
  */
 export class RtmpSession {
   readonly #options: RtmpSessionOptions;
   readonly #inbound: Inbound;
   #phase: 'ready' | 'authorising' | 'publishing' | 'closing' | 'closed' = 'ready';
-  /** When the phase has lasted too long, epoch milliseconds. While publishing, bytes move it. */
+  /** When the phase has lasted too long, epoch ms. Media moves it. */
   #deadline: number;
-  /** Bytes came since the last `sweep`: cheaper than to ask for the time on each of them. */
+  /** Bytes came since the last `sweep`. Cheaper than reading the clock for each of them. */
   #heard = false;
   readonly #connection: NetConnection;
   readonly #metadata = new WindowCount(commandLimit);
@@ -91,7 +91,7 @@ export class RtmpSession {
     }
   }
 
-  /** Looks at the deadlines and acknowledges what came. To be called every `SWEEP_INTERVAL` or so. */
+  /** Checks the deadlines and acknowledges received bytes. Called about every `SWEEP_INTERVAL`. */
   sweep(now: number): void {
     if (this.#phase === 'closed') return;
     const heard = this.#heard;
@@ -114,7 +114,7 @@ export class RtmpSession {
     if (isNews) this.#options.onEnd(leaving);
   }
 
-  /** Ends the publish on the server's behalf: the encoder is told `reason`, then disconnected. */
+  /** The server ends the publish: sends `reason` to the encoder, then disconnects it. */
   endPublish(reason: string): void {
     const publish = this.#publish;
     if (publish === undefined) return;
@@ -127,7 +127,7 @@ export class RtmpSession {
     this.#options.write(replies.failed(streamId, 'NetStream.Publish.Rejected', reason));
   }
 
-  /** Ends everything at once because this process stops: the publish may go on elsewhere. */
+  /** This process stops: ends everything at once. The publish may continue on another node. */
   stop(): void {
     if (this.#phase === 'closed') return;
     const reason = 'the server is stopping';
@@ -172,7 +172,7 @@ export class RtmpSession {
     );
   }
 
-  /** What needs no look at the store. The app is not repeated: where `live` was left out it is the stream key. */
+  /** Refusals that need no look at the store. They do not repeat the app: if `live` is missing, it is the stream key. */
   #refusalOf(key: string): PublishRefusal | undefined {
     const form = `rtmp://<host>/${app}/<streamKey>; in OBS: server rtmp://<host>/${app}, and the stream key in its own field`;
     if (this.#connection.app !== app)
@@ -185,7 +185,7 @@ export class RtmpSession {
       : undefined;
   }
 
-  /** The answer to a publish has come, or has taken too long. */
+  /** The answer to a publish is here, or took too long. */
   #answer(publish: Publish, refusal: PublishRefusal | undefined): void {
     if (this.#phase !== 'authorising' || this.#publish !== publish) return;
     if (refusal !== undefined) {
@@ -226,7 +226,7 @@ export class RtmpSession {
     this.#options.write(replies.failed(streamId, 'NetStream.Play.Failed', 'Play this stream by HLS.'));
   }
 
-  /** Lets go of the publish, if there is one: from here on nothing reaches its sink. */
+  /** Ends the publish, if there is one. Nothing reaches its sink afterwards. */
   #release(end: PublishEnd): void {
     const publish = this.#publish;
     this.#publish = undefined;
@@ -243,12 +243,12 @@ export class RtmpSession {
     this.#release({ clean: false, by: 'server', reason });
   }
 
-  /** The last byte came up to one sweep ago, and the deadline is seen up to one sweep late. */
+  /** The last byte is up to one sweep old, and the deadline is checked up to one sweep late. */
   #idleDeadline(now: number): number {
     return now + Math.max(SWEEP_INTERVAL, this.#options.config.idleTimeout - 2 * SWEEP_INTERVAL);
   }
 
-  /** Gives the peer time to read what is written next. Its input is not even parsed any more. */
+  /** Gives the peer time to read what is written next. Its input is ignored. */
   #linger(reason: string, error?: unknown): void {
     this.#phase = 'closing';
     this.#deadline = this.#options.clock.now() + CLOSE_GRACE;
@@ -266,7 +266,7 @@ export class RtmpSession {
     this.#inbound.close();
     this.#release({ clean: false, by: isPeer ? 'encoder' : 'server', reason });
     if (isNews || !isPeer) this.#options.onEnd(reason, isPeer ? undefined : error);
-    // Somebody who was let in may have been sent by a mistake, not by malice: the encoder can show why.
+    // An encoder with a valid key made a mistake rather than an attack: it can show the reason.
     if (told !== undefined) this.#options.write(replies.failed(told, 'NetStream.Publish.Rejected', reason));
     this.#options.end();
   }
@@ -280,11 +280,11 @@ export class RtmpSession {
 
 /** The one application that can be published to. */
 const app = 'live';
-/** How often deadlines are looked at, ms. */
+/** How often deadlines are checked, ms. */
 export const SWEEP_INTERVAL = 250;
 /** How long the check of a stream key may take, ms. */
 const AUTHORISE_TIMEOUT = 10_000;
-/** How long a refused or ended encoder has to read why, ms. */
+/** Time for a refused or ended encoder to read the reason, ms. */
 const CLOSE_GRACE = 2_000;
 /** Characters; a longer key is refused without a look at the store. */
 const LONGEST_KEY = 256;
@@ -293,7 +293,7 @@ function unauthorized(message: string): PublishRefusal {
   return { granted: false, reason: 'unauthorized', message };
 }
 
-/** Encoders that tell codes apart stop at those of a refusal; of a failure they try again. */
+/** Encoders that know these codes stop after a refusal and try again after a failure. */
 const refusalCodes: Readonly<Record<PublishRefusal['reason'], string>> = {
   unauthorized: 'NetStream.Publish.Unauthorized',
   rejected: 'NetStream.Publish.Rejected',
@@ -306,36 +306,36 @@ const tooSlow: PublishRefusal = {
   message: 'The server took too long to answer. Try again.',
 };
 
-/** What owns publishes: the same for every session of a listener. */
+/** Decides about publishes and takes their media. The same for all sessions of a listener. */
 export interface PublishHandlers {
-  /** May this publish begin? Nothing it sends is parsed as media before the answer. A throw is a no. */
+  /** May this publish begin? Its media is not parsed before the answer. A throw is a no. */
   authorise(request: PublishRequest): Promise<PublishGrant | PublishRefusal>;
   /**
-   * A granted publish begins; its media goes to this sink. Or it may no longer begin: it was ended while
-   * the grant was on its way. A refusal or a throw refuses it, and `detached` follows.
+   * A granted publish begins; its media goes to the returned sink. A refusal (it was ended meanwhile) or a throw refuses it, and
+   * `detached` follows.
    */
   attach(grant: PublishGrant, request: PublishRequest): MediaSink | PublishRefusal;
   /**
-   * A granted publish is over: exactly once for every grant that `authorise` gave, after the last call of
-   * its sink. Without `attach` before it when the encoder had gone, or had waited too long, by then.
+   * A granted publish is over. Called exactly once for each grant, after the last call of its sink; without `attach` before it if the
+   * encoder had disconnected, or had waited too long.
    */
   detached(grant: PublishGrant, end: PublishEnd): void;
 }
 
 export interface PublishEnd {
-  /** Somebody ended it on purpose: the encoder by a command, or the server by closing the publish. */
+  /** It was ended on purpose: by a command of the encoder, or by the server. */
   readonly clean: boolean;
   readonly by: 'encoder' | 'server';
   /** One plain phrase for the log. */
   readonly reason: string;
 }
 
-/** One publish, from the question whether it may to its end. Sees to it that `detached` is called once. */
+/** One publish, from the request to its end. Calls `detached` exactly once. */
 class Publish {
   /** Message stream that carries its media. */
   readonly streamId: number;
   grant: PublishGrant | undefined;
-  /** There from the grant to the end. */
+  /** Set from the grant to the end. */
   sink: MediaSink | undefined;
   /** What the owner threw instead of an answer. */
   error: unknown;

@@ -14,7 +14,7 @@ export class SocketWriter {
   #isLate = false;
   #state: 'open' | 'ending' | 'ended' | 'closed' = 'open';
 
-  /** @param options.onStalled told once, when more than `limit` bytes wait; nothing is sent after that. */
+  /** @param options.onStalled called once when more than `limit` bytes wait; nothing is sent after that. */
   constructor(socket: SendingSocket, options: { limit: number; onStalled: () => void }) {
     this.#socket = socket;
     this.#limit = options.limit;
