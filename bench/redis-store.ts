@@ -1,14 +1,11 @@
-import { createClient } from 'redis';
+import { jsonLog } from '../core/base/log.ts';
 import type { StepCommit } from '../core/ports/store.ts';
 import { type RedisStore, redisStore } from '../runtime/drivers/store/redis/index.ts';
-import { scripts } from '../runtime/drivers/store/redis/scripts.ts';
-import { stepArguments } from '../runtime/drivers/store/redis/step-arguments.ts';
 import { redis } from '../test/kit/engines/redis.ts';
 import { atDepth, bareLua } from './harness/bare-calls.ts';
 
 /**
- * The store on a Redis of its own: whole steps against the same script called by the client alone and against the least
- * Lua of that size, and what reads take. A step without events is one call; one with an event is two, of which the second is shared.
+ * The store on a Redis of its own: whole steps against the least Lua of that size, and what reads take.
  * Run: npm run bench -- redis-store
  */
 const seconds = 2;
@@ -17,18 +14,17 @@ const depths = [1, 8, 64];
 const partitions = 16;
 const rows = 20_000;
 let namespaces = 0;
+const log = jsonLog({ level: 'error', now: Date.now, write: (line) => console.error(line) });
 
 for (const fsync of ['everysec', 'always'] as const) {
   const engine = await redis({ fsync });
   try {
     for (const depth of depths) {
       const least: number[] = [];
-      const bare: number[] = [];
       const plain: number[] = [];
       const whole: number[] = [];
       for (let round = 0; round < rounds; round++) {
         least.push(await bareLua(engine.url, { seconds, depth, partitions }));
-        bare.push(await bareRate(engine.url, depth));
         plain.push(await stepRate(engine.url, { depth, events: 0 }));
         whole.push(await stepRate(engine.url, { depth, events: 1 }));
       }
@@ -36,11 +32,8 @@ for (const fsync of ['everysec', 'always'] as const) {
         median(rates.map((rate, round) => rate / (to[round] ?? Number.NaN))).toFixed(2);
       console.log(`${fsync}, ${depth} in flight, calls/s`);
       console.log(`  six keys, 1 KiB       ${shown(least)}`);
-      console.log(`  the script alone      ${shown(bare)}`);
       for (const [name, rates] of Object.entries({ 'a step': plain, 'a step, one event': whole })) {
-        console.log(
-          `  ${name.padEnd(22)}${shown(rates)}  ${ratio(rates, bare)} of the script, ${ratio(rates, least)} of six keys`,
-        );
+        console.log(`  ${name.padEnd(22)}${shown(rates)}  ${ratio(rates, least)} of six keys`);
       }
     }
     if (fsync === 'everysec') await reads(engine.url);
@@ -50,35 +43,8 @@ for (const fsync of ['everysec', 'always'] as const) {
   }
 }
 
-/** The script of a step with the arguments of a step, without the driver. */
-async function bareRate(url: string, depth: number): Promise<number> {
-  const namespace = `bare-${++namespaces}`;
-  const store = redisStore({ url, namespace });
-  const leases = await store.acquire(partitions);
-  await store.close();
-  const client = await connected(url);
-  const { hash } = scripts().commit;
-  const sequences: number[] = [];
-  const rate = await atDepth(depth, {
-    seconds,
-    call: async (index) => {
-      const sequence = sequences[index] ?? 0;
-      sequences[index] = sequence + 1;
-      const { partition, epoch } = leases[index % partitions] as (typeof leases)[number];
-      const values = stepArguments(stepOf({ partition, epoch, index, sequence, events: 0 }));
-      await client.sendCommand(['EVALSHA', hash, '1', `{${namespace}.${partition}}:head`, ...values]);
-    },
-  });
-  client.destroy();
-  return rate;
-}
-
-async function connected(url: string) {
-  return createClient({ url, RESP: 2, commandOptions: { timeout: 0 } }).connect();
-}
-
 async function stepRate(url: string, { depth, events }: { depth: number; events: number }): Promise<number> {
-  const store = redisStore({ url, namespace: `steps-${depth}-${events}-${++namespaces}` });
+  const store = redisStore({ log, url, namespace: `steps-${depth}-${events}-${++namespaces}` });
   const leases = await store.acquire(partitions);
   const sequences: number[] = [];
   const rate = await atDepth(depth, {
@@ -96,7 +62,7 @@ async function stepRate(url: string, { depth, events }: { depth: number; events:
 }
 
 async function reads(url: string): Promise<void> {
-  const store = redisStore({ url, namespace: 'reads' });
+  const store = redisStore({ log, url, namespace: 'reads' });
   await fill(store);
   const id = () => `s${Math.floor(Math.random() * rows)}`;
   const where = { role: 'parent' };
@@ -131,7 +97,7 @@ async function reads(url: string): Promise<void> {
     await store.resources.list('stream', { account: 'main', limit: 1001 });
   });
   // Whether a connection of its own would spare steps the wait.
-  const other = redisStore({ url, namespace: 'reads' });
+  const other = redisStore({ log, url, namespace: 'reads' });
   await beside(store, 'those over another connection', async () => {
     await other.resources.list('stream', { account: 'main', limit: 1001 });
   });

@@ -18,10 +18,8 @@ import { ActorTypes } from '../runtime/actors/actor-types.ts';
 import { EventHub } from '../runtime/actors/events.ts';
 import { ActorHost } from '../runtime/actors/host.ts';
 import { Cluster } from '../runtime/cluster/cluster.ts';
-import { clusterLimits } from '../runtime/cluster/limits.ts';
 import { kafkaBus } from '../runtime/drivers/bus/kafka/index.ts';
 import { systemClock } from '../runtime/drivers/clock/system.ts';
-import { bullmqJobs } from '../runtime/drivers/jobs/bullmq/index.ts';
 import { redisStore } from '../runtime/drivers/store/redis/index.ts';
 import { sqliteStore } from '../runtime/drivers/store/sqlite/index.ts';
 import { redisVolatile } from '../runtime/drivers/volatile/redis/index.ts';
@@ -35,8 +33,8 @@ const seconds = 3;
 const rate = 200;
 const partitions = 16;
 const goals = { ratio: 0.5, p99: 40 };
-/** As many steps as a partition has on their way; asks wait for the bus too, so there are more of those. */
-const depth = clusterLimits.pipeline;
+/** Commits of the bare calls at one time; asks wait for the bus too, so there are more of those. */
+const depth = 64;
 const asksAtOnce = depth * 8;
 const clock = systemClock();
 const log = jsonLog({ level: 'error', now: clock.now, write: (line) => console.error(line) });
@@ -84,13 +82,12 @@ async function clustered({ url, brokers }: { url: string; brokers: string[] }): 
   const namespace = `s-${randomUUID()}`;
   const store = redisStore({ url, namespace, log });
   const volatile = redisVolatile({ url, namespace, log });
-  const jobs = bullmqJobs({ url, namespace, log });
   const bus = kafkaBus({ brokers, namespace, node: 'a', partitions, clock, log });
   const { log: logId } = await bus.open();
   await store.acquire(partitions, { partitions: [], log: logId });
   const hub = new EventHub(store, { log });
   const cluster = new Cluster({
-    ...{ store, volatile, jobs, bus, logId, clock, log, types, work, partitions, hub, own: hub },
+    ...{ store, volatile, bus, logId, clock, log, types, work, partitions, hub, own: hub },
     ...{ hotActors: 10_000, metrics: new Metrics(), self: { node: 'a', incarnation: '1' } },
     runOrders: () => {},
     takeOrder: () => {},
@@ -103,7 +100,7 @@ async function clustered({ url, brokers }: { url: string; brokers: string[] }): 
     async stop() {
       await cluster.stop();
       await bus.close();
-      await Promise.all([store.close(), volatile.close(), jobs.close()]);
+      await Promise.all([store.close(), volatile.close()]);
     },
   };
 }

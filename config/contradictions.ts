@@ -68,7 +68,7 @@ function driverRules(config: Partial<Config>): Rule[] {
   return [
     [
       !isLegalSet(drivers),
-      `drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "bullmq"; they are "${store}", "${bus}" and "${jobs}"`,
+      `drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "redis"; they are "${store}", "${bus}" and "${jobs}"`,
     ],
     [store === 'redis' && redis?.url === undefined, 'redis.url: is required where the store is Redis'],
     [redis?.ca !== undefined && isPlainRedis, 'redis.ca: needs a redis.url that begins with rediss://'],

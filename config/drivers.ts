@@ -4,7 +4,7 @@ import type { Config } from './schema.ts';
 export interface Drivers {
   readonly store: 'sqlite' | 'redis';
   readonly bus: 'sqlite' | 'kafka';
-  readonly jobs: 'sqlite' | 'bullmq';
+  readonly jobs: 'sqlite' | 'redis';
   readonly blobs: 'fs' | 's3';
 }
 
@@ -24,7 +24,7 @@ export function isLegalSet({ store, bus, jobs }: Drivers): boolean {
 
 const presets = {
   embedded: { store: 'sqlite', bus: 'sqlite', jobs: 'sqlite' },
-  cluster: { store: 'redis', bus: 'kafka', jobs: 'bullmq' },
+  cluster: { store: 'redis', bus: 'kafka', jobs: 'redis' },
 } as const;
 
 const legalSets = new Set(Object.values(presets).map(({ store, bus, jobs }) => `${store} ${bus} ${jobs}`));

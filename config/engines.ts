@@ -21,10 +21,10 @@ export const driversSchema = section({
   store: driver(
     'sqlite',
     'redis',
-    'Store of all persistent data except media. Store, bus and jobs are all `sqlite`, or `redis`, `kafka` and `bullmq`. Default: by preset.',
+    'Store of all persistent data except media. Store, bus and jobs are all `sqlite`, or `redis`, `kafka` and `redis`. Default: by preset.',
   ),
   bus: driver('sqlite', 'kafka', 'Messages between nodes. Default: by preset.'),
-  jobs: driver('sqlite', 'bullmq', 'Queue of jobs. Default: by preset.'),
+  jobs: driver('sqlite', 'redis', 'Queue of jobs. Default: by preset.'),
   blobs: driver(
     'fs',
     's3',

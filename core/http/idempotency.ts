@@ -132,7 +132,7 @@ function attempter(
   };
 
   return async ({ id, account, request, caller }, options) => {
-    const stored = await resources.get(kind, id, { isPlain: true });
+    const stored = await resources.get(kind, id);
     const isFresh = stored !== undefined && !isExpired(stored, clock.now());
     const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
     if (memory.request !== request) throw reused();

@@ -12,6 +12,8 @@ export interface ActorType<M extends AnyStateMachine = AnyStateMachine, Tools = 
   readonly version: number;
   /** `migrate[n]` turns the JSON snapshot of version n into one of n + 1. */
   readonly migrate?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
+  /** The kinds of its rows, if it has any. After a rollback of the store they are written again, so a miss is not certain at once. */
+  readonly kinds?: readonly string[];
   /** The rows that this state is shown as; written in the same commit as the state. Pure: the same state, the same rows. */
   rows(context: ContextFrom<M>, state: StateValueFrom<M>): ResourceWrite[];
   /**

@@ -63,7 +63,6 @@ export const coreFaults: FaultTable = {
     'server.stopping': 'The server is stopping. Try again.',
     'node.unreachable': 'The node that has the answer cannot be reached. Try again.',
     'jobs.full': 'Too many jobs of this kind are waiting. Nothing was written. Try again.',
-    'jobs.unavailable': 'The job queue (Redis) does not answer. Try again.',
     'intake.unavailable': 'This node cannot store the file at the moment. Try again.',
     'packing.unavailable': 'This node cannot pack the file for IPFS at the moment. Try again.',
     'conversion.unavailable': 'This node has no ffmpeg, or no free slot for a conversion. Try again.',
@@ -127,6 +126,7 @@ export const startFaults: FaultTable = {
     'store.open': 'The database in dataDir cannot be opened.',
     'store.foreign': 'The database belongs to another program.',
     'store.newer': 'The data was written by a newer Millrace.',
+    'store.older': 'The data in Redis is of Millrace 0.1. Stop all nodes and run `npm run migrate` once.',
     'store.partitions': 'kafka.partitions differs from the partitions of the data.',
     'store.log': 'The data belongs to another Kafka log than the one of kafka.brokers.',
     'store.unsafe':

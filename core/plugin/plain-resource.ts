@@ -34,7 +34,7 @@ export function plainResources<T extends PlainDocument>(
     return { kind, id, account, createdAt, name, revision, body, indexes: indexes?.(document) ?? {} };
   };
   const read = async (id: string) => {
-    const stored = await resources.get(kind, id, { isPlain: true });
+    const stored = await resources.get(kind, id);
     if (stored?.account !== account) return undefined;
     return { document: JSON.parse(stored.body) as T, revision: stored.revision };
   };

@@ -120,11 +120,6 @@ export interface Kit<C extends TObject = TObject> {
 export interface Resources extends ResourceReader {
   /** Writes rows that no actor owns. `conflict`: one of them was changed since it was read. */
   write(commit: Omit<ResourceCommit, 'at'>): Promise<'ok' | 'conflict'>;
-  /**
-   * A name for something of the actor with this id, drawn until it lies beside that: the row is then read by it with
-   * `isBeside`. Costs as many draws as there are partitions, on average, and as much of its chance: 4 bits of 16 partitions.
-   */
-  nameBeside(id: string, draw: () => string): string;
   /** The fields that enabled plugins add to a resource. */
   fields(kind: ResourceKind): FieldSet;
   /** The derived fields that enabled plugins show with a resource. */

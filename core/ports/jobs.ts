@@ -7,12 +7,8 @@
  * Who may have how many jobs at once (accounts, endpoints) is decided before a job is added, by an actor. A queue is
  * first come, first served.
  *
- * Inputs cross this port as JSON text. Times are epoch milliseconds of the caller. A driver whose engine has a clock of
- * its own may go by that one: then a lease lasts as long as its caller says and ends no sooner, what it took to get here
- * included; it is nobody's as soon as it has ended; and its job is ready from when somebody looks.
- *
- * Where jobs are another engine than the store, any call may fail with `jobs.unavailable` (503): it is not known whether
- * it happened.
+ * Inputs cross this port as JSON text. Times are epoch milliseconds of the caller: nodes that share jobs need clocks that
+ * agree to within a few seconds.
  */
 export interface Jobs {
   /**
@@ -59,26 +55,6 @@ export interface Jobs {
    * after one it comes. Returns the end of it.
    */
   subscribe(wake: () => void): () => void;
-}
-
-/**
- * Jobs that are another engine than the store: what a commit wrote of them gets here by the store's outbox, at least
- * once and in its order. `StepCommit.finish` finishes nothing here, so whoever gave a result to an actor finishes the job.
- */
-export interface QueuedJobs extends Jobs {
-  /** Adds jobs. One whose id is there is left as it is; one that has been finished meanwhile is done once more. */
-  add(jobs: readonly QueuedJob[]): Promise<void>;
-  /**
-   * Removes jobs, also while they are being run: their next `beat` tells. Unknown ones are ignored. Whose they are is not
-   * asked: a commit names jobs of its own actor only, and all of them when that ends.
-   */
-  cancel(ids: readonly string[]): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface QueuedJob extends JobWrite {
-  readonly actor: string;
-  readonly addedAt: number;
 }
 
 /** `<node>/<incarnation>`; the incarnation has no slash. */

@@ -14,20 +14,20 @@ export interface Store {
    */
   acquire(count: number, options?: AcquireOptions): Promise<Lease[]>;
 
-  /**
-   * The actor as last committed; undefined when it never was or has ended. `partition`: where it would be, as far as the
-   * caller knows, which spares a store on several shards all others.
-   */
-  load(actor: string, partition?: number): Promise<StoredActor | undefined>;
+  /** The actor as last committed; undefined when it never was or has ended. */
+  load(actor: string): Promise<StoredActor | undefined>;
 
-  /**
-   * One step of an actor, all or nothing. Checks in this order: epoch, offset, cause, finished job, sequence. Where jobs
-   * are another engine (`QueuedJobs`) `finish` is not looked at, and the cause of such a step is remembered instead.
-   */
+  /** What the steps of a batch start from, read together: actors as last committed, and which of these causes are consumed. */
+  loadAll(actors: readonly string[], causes: readonly string[]): Promise<LoadedActors>;
+
+  /** One step of an actor, all or nothing. Checks in this order: epoch, cause, finished job, sequence. */
   commit(step: StepCommit): Promise<CommitOutcome>;
 
-  /** Moves the offset of a partition with no step: what was consumed changed nothing. `ok`, `fenced`, `gap` or `duplicate`. */
-  consume(place: ConsumedPlace): Promise<CommitOutcome>;
+  /**
+   * Steps of one partition in their order, and how far its command log is consumed with them: all or nothing. Each step is
+   * checked as it stands after those before it. Checks the epoch first, then the offset, then the steps.
+   */
+  commitAll(batch: StepBatch): Promise<BatchOutcome>;
 
   /**
    * Whether a remembered cause (see `StepCommit.counter`) was consumed. A state that has moved on may refuse what
@@ -37,7 +37,7 @@ export interface Store {
 
   /**
    * A write to plain resources (those without an actor), all or nothing, by compare-and-set. It may also delete rows that
-   * steps wrote and that no step writes any more; where partitions are apart that is all or nothing for each of them.
+   * steps wrote and that no step writes any more.
    */
   write(write: ResourceCommit): Promise<CommitOutcome>;
 
@@ -51,9 +51,6 @@ export interface Store {
 
   readonly resources: ResourceReader;
   readonly events: EventLog;
-
-  /** What commits left for other engines; absent where jobs and bus are of the same one. */
-  readonly outbox?: Outbox;
 
   /**
    * Forgets events, causes and the ids of ended actors older than `before` (epoch ms). Consumers behind that
@@ -87,40 +84,38 @@ export interface AcquireOptions {
   readonly log?: string;
 }
 
-/** How far a partition's command log is consumed. */
-export interface Consumed {
+/** See `Store.loadAll`. */
+export interface LoadedActors {
+  /** Null: it has ended. Those that never were are missing. */
+  readonly actors: ReadonlyMap<string, StoredActor | null>;
+  readonly consumed: ReadonlySet<string>;
+}
+
+/** Steps of one partition that are committed together. */
+export interface StepBatch {
+  readonly partition: number;
+  readonly epoch: number;
   /** The offset stored so far. Another one there is a `gap`: a commit before this one was not written. */
   readonly from: number;
-  /** The one stored with this commit: that of its own record, or of the last one that changed nothing. At least `from`. */
+  /** The one stored with this batch: that of the last record that it deals with. At least `from`. */
   readonly to: number;
+  readonly steps: readonly BatchStep[];
 }
 
-export interface ConsumedPlace extends Consumed {
-  readonly partition: number;
-  readonly epoch: number;
+export interface BatchStep extends Omit<StepCommit, 'partition' | 'epoch' | 'counter'> {
+  /** Its cause is a place on the command log, so that it is unique by the offset and not remembered. */
+  readonly isLogged?: boolean;
 }
 
-/** What commits left for other engines, in the order of the commits of a partition, until it is settled. */
-export interface Outbox {
-  /** The oldest entries, at most `limit` (1..1000). Partition -1: those of plain resources. */
-  pending(partition: number, options: { readonly limit: number }): Promise<OutboxEntry[]>;
-  /** Forgets entries. Unknown ones are ignored. */
-  settle(partition: number, numbers: readonly number[]): Promise<void>;
-}
-
-export interface OutboxEntry {
-  /** Grows within a partition. */
-  readonly number: number;
-  readonly partition: number;
-  readonly epoch: number;
-  readonly cause: string;
-  /** Empty for plain resources. */
-  readonly actor: string;
-  readonly at: number;
-  readonly events: readonly EventWrite[];
-  readonly jobs: readonly JobWrite[];
-  readonly cancels: readonly string[];
-}
+export type BatchOutcome =
+  /** Written. `events`: the log positions of the events of all steps, in order. */
+  | { readonly outcome: 'ok'; readonly events: readonly number[] }
+  | { readonly outcome: 'fenced' }
+  | { readonly outcome: 'gap'; readonly offset: number }
+  /** The log is consumed up to `to`, or further: this batch was written before. */
+  | { readonly outcome: 'duplicate' }
+  /** The first step that cannot be written, and why, as in `CommitOutcome`. Nothing was written. */
+  | { readonly outcome: 'refused'; readonly step: number; readonly why: 'duplicate' | 'lost' | 'conflict' };
 
 export interface StoredActor {
   /** Machine snapshot as JSON. */
@@ -144,11 +139,6 @@ export interface StepCommit {
    * other cause is remembered.
    */
   readonly counter?: number;
-  /**
-   * Where commands come from a log: how far it is consumed with this step, whatever made it happen. `isCause`: the
-   * record at `to` is the cause, so that is unique by its place and not remembered.
-   */
-  readonly consumed?: Consumed & { readonly isCause?: boolean };
   /** Epoch milliseconds of the step. */
   readonly at: number;
   /** Sequence of the state this step was computed from; 0 when the actor must not exist yet. */
@@ -176,27 +166,17 @@ export interface ResourceCommit {
 }
 
 export type CommitOutcome =
-  /**
-   * Written and synced. `events`: the log positions of the commit's events, in order. `entry`: the number of its outbox
-   * entry, when it left one.
-   */
-  | {
-      readonly outcome: 'ok';
-      readonly events: readonly number[];
-      readonly entry?: number;
-    }
-  /** This cause, or this record, was consumed before; nothing was written but, for a new record, the offset. */
+  /** Written and synced. `events`: the log positions of the commit's events, in order. */
+  | { readonly outcome: 'ok'; readonly events: readonly number[] }
+  /** This cause was consumed before; nothing was written. */
   | { readonly outcome: 'duplicate' }
   /** Another owner has the partition; nothing was written, drop it. */
   | { readonly outcome: 'fenced' }
-  /** The log is consumed up to `offset`, not to where this step goes on from; nothing was written. */
-  | { readonly outcome: 'gap'; readonly offset: number }
   /** The job that this step would finish is not this owner's any more; nothing was written. */
   | { readonly outcome: 'lost' }
   /** The state or row moved on since it was read, or the actor has ended; nothing was written. */
   | { readonly outcome: 'conflict' };
 
-/** A row has one home: the steps of one partition write it, or `Store.write` does. */
 export interface ResourceWrite {
   readonly kind: string;
   readonly id: string;
@@ -221,24 +201,10 @@ export interface StoredResource {
   readonly revision: number;
 }
 
-/**
- * Where a row is, as far as its reader knows: it is looked for nowhere else, which spares a store on several shards all but
- * one of them. Say so where it is asked with every request, or by strangers.
- */
-export interface RowPlace {
-  /** `Store.write` wrote it. */
-  readonly isPlain?: boolean;
-  /**
-   * A step wrote it in the partition that the id, for `find` the value, tells by itself: both are the id of its actor, or
-   * were drawn by `Kit.resources.nameBeside`.
-   */
-  readonly isBeside?: boolean;
-}
-
 export interface ResourceReader {
-  get(kind: string, id: string, place?: RowPlace): Promise<StoredResource | undefined>;
+  get(kind: string, id: string): Promise<StoredResource | undefined>;
   /** The newest row whose index has this value. */
-  find(kind: string, index: string, value: string, place?: RowPlace): Promise<StoredResource | undefined>;
+  find(kind: string, index: string, value: string): Promise<StoredResource | undefined>;
   /**
    * The rows of one kind that the query fits, in its order, fewer than `limit` only when there are no more.
    * A driver may look through many rows for a few that fit, but never so long at one go that others wait.
@@ -312,7 +278,6 @@ export interface StoredTimer {
 }
 
 export interface EventWrite {
-  /** Its own: a driver may log events of the same id once. */
   readonly id: string;
   readonly type: string;
   readonly account: string;
@@ -326,6 +291,8 @@ export interface LoggedEvent extends EventWrite {
   /** Place in the log, growing. */
   readonly position: number;
   readonly at: number;
+  /** Of the owner whose step it is, where a store of several nodes remembers it. */
+  readonly epoch?: number;
 }
 
 export interface EventLog {

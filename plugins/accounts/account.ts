@@ -16,14 +16,14 @@ import type { ResourceCommit } from '../../core/ports/store.ts';
  * only one of them create it.
  */
 export async function adminAccount(kit: Kit): Promise<string> {
-  const stored = await kit.resources.find('account', 'role', 'admin', { isPlain: true });
+  const stored = await kit.resources.find('account', 'role', 'admin');
   if (stored) return stored.id;
   const account: Account = { id: uuid(), name: 'admin', createdAt: kit.clock.now() };
   const { id, createdAt } = account;
   const place = { kind: 'singleton', id: 'admin-account', account: id, createdAt, name: '', revision: 0 };
   const rows = [rowOf(account, { role: 'admin' }), { ...place, body: JSON.stringify({ id }), indexes: {} }];
   if ((await kit.resources.write({ rows, events: [] })) === 'ok') return id;
-  const made = await kit.resources.find('account', 'role', 'admin', { isPlain: true });
+  const made = await kit.resources.find('account', 'role', 'admin');
   if (!made) throw new Error('the admin account was neither written nor there');
   return made.id;
 }
@@ -62,7 +62,7 @@ interface Account {
 async function createAccount(kit: Kit, options: { id: string; name: string }): Promise<Account> {
   const account: Account = { ...options, createdAt: kit.clock.now() };
   if ((await kit.resources.write({ rows: [rowOf(account, {})], events: [] })) === 'ok') return account;
-  const made = await kit.resources.get('account', account.id, { isPlain: true });
+  const made = await kit.resources.get('account', account.id);
   if (!made) throw new Error(`the account ${account.id} was neither written nor there`);
   return JSON.parse(made.body) as Account;
 }

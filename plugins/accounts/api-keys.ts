@@ -34,7 +34,7 @@ export function storedKeys(
 
   const find = async (hash: string): Promise<Principal | undefined> => {
     const before = known;
-    const row = await kit.resources.find('api-token', 'hash', hash, { isPlain: true });
+    const row = await kit.resources.find('api-token', 'hash', hash);
     if (!row) return undefined;
     const { account, id, name, access } = documentOf(row);
     const principal = {
@@ -54,7 +54,7 @@ export function storedKeys(
   /** Another node may have deleted it. */
   const lookAgain = async (keyId: string) => {
     try {
-      if (!(await kit.resources.get('api-token', keyId, { isPlain: true }))) revoked(keyId);
+      if (!(await kit.resources.get('api-token', keyId))) revoked(keyId);
     } catch (error) {
       kit.log.warn('an API key could not be looked up again', { error });
     }
@@ -85,7 +85,7 @@ export function storedKeys(
     },
     async exists(keyId) {
       if (keyId === undefined) return true;
-      return (await kit.resources.get('api-token', keyId, { isPlain: true })) !== undefined;
+      return (await kit.resources.get('api-token', keyId)) !== undefined;
     },
     onRevoked({ keyId }, revoked) {
       if (keyId === undefined) return () => {};

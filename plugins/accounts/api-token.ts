@@ -55,7 +55,7 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
             access: accessFor(maker, body.access),
             createdAt: kit.clock.now(),
           };
-          if (isRepeat && (await kit.resources.get('api-token', id, { isPlain: true }))) throw shownOnce(id);
+          if (isRepeat && (await kit.resources.get('api-token', id))) throw shownOnce(id);
           await places.admit(document.account);
           const key = `mr_${randomBytes(32).toString('base64url')}`;
           const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
@@ -126,7 +126,7 @@ async function accountFor(
   const { accountId, kit } = options;
   if (accountId === undefined) return maker.accountId;
   if (!maker.isAdmin) throw notAllowed('accountId is only for keys of the admin account');
-  if (await kit.resources.get('account', accountId, { isPlain: true })) return accountId;
+  if (await kit.resources.get('account', accountId)) return accountId;
   throw new Fault('account.unknown', {
     status: 400,
     message: `accountId: there is no account ${idOrNone(accountId)}.`,

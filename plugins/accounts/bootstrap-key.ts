@@ -35,7 +35,7 @@ const keyKind = 'singleton';
 const keyId = 'bootstrap-key';
 
 async function sharedKey(kit: AccountsKit): Promise<Buffer | undefined> {
-  const row = await kit.resources.get(keyKind, keyId, { isPlain: true });
+  const row = await kit.resources.get(keyKind, keyId);
   if (!row) return undefined;
   const { hash, node } = JSON.parse(row.body) as { hash: string; node: string };
   if (node !== kit.deployment.node.id)

@@ -11,7 +11,7 @@ import { originIndex } from './token-document.ts';
  */
 export function preflightRoutes(kit: Kit): AnyElysia {
   const isAllowed = async (origin: string) =>
-    (await kit.resources.find('api-token', originIndex(origin), 'allowed', { isPlain: true })) !== undefined;
+    (await kit.resources.find('api-token', originIndex(origin), 'allowed')) !== undefined;
 
   return new Elysia().options(
     '/api/*',

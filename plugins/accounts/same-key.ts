@@ -18,7 +18,7 @@ export async function agreeOnKey(kit: AccountsKit, key: Buffer): Promise<void> {
   const { node } = kit.deployment;
   const hash = key.toString('hex');
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const stored = await kit.resources.get(kind, id, { isPlain: true });
+    const stored = await kit.resources.get(kind, id);
     const used: KeyInUse = stored ? JSON.parse(stored.body) : { hash, holders: {} };
     const isSame = used.hash === hash;
     const other = isSame ? undefined : await livingOf(used.holders, kit);

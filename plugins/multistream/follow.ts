@@ -148,7 +148,7 @@ function pushFacts(kit: MultistreamKit) {
   return {
     add(of: Pushed, command: NodeCommand): void {
       facts += 1;
-      const { id, pair } = pushIds(of, kit.resources);
+      const { id, pair } = pushIds(of);
       queues.add(id, { id, of, pair, command, cause: `push/${kit.deployment.node.incarnation}/${facts}` });
     },
     /** Facts that are not stored yet. */
@@ -211,7 +211,7 @@ async function endFormer(
   { sessionId }: Pushed,
   { pair, kit }: { pair: string; kit: MultistreamKit },
 ): Promise<void> {
-  const row = await kit.resources.find(pushKind, 'pair', pair, { isBeside: true });
+  const row = await kit.resources.find(pushKind, 'pair', pair);
   if (!row || (JSON.parse(row.body) as Pushed).sessionId === sessionId) return;
   await kit.actors
     .ask(push, row.id, { type: 'over' }, { cause: `push/former/${row.id}` })

@@ -26,7 +26,7 @@ export async function planOf(
 ): Promise<Plan> {
   const { targets } = fields.multistream as { targets: readonly Entry[] };
   if (targets.length === 0) return nothing;
-  const found = await Promise.all(targets.map(({ id }) => kit.resources.get(kind, id, { isPlain: true })));
+  const found = await Promise.all(targets.map(({ id }) => kit.resources.get(kind, id)));
   const pushes = new Map<string, WantedPush>();
   const orders: PushOrder[] = [];
   const issues: string[] = [];

@@ -1,6 +1,5 @@
 import { derivedId } from '../../core/base/ids.ts';
 import type { ActorType } from '../../core/plugin/actor.ts';
-import type { Kit } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { type Push, type PushEmitted, pushMachine } from '../../machines/push.ts';
 
@@ -9,6 +8,9 @@ export const push: ActorType<typeof pushMachine> = {
   type: 'push',
   machine: pushMachine,
   version: 1,
+  get kinds() {
+    return [pushKind];
+  },
   rows({ push: { id, pair, account, createdAt, name, ...of }, holder }, value) {
     const row = { kind: pushKind, id, account, createdAt, name };
     if (value === 'gone') return [{ ...row, body: null, indexes: {} }];
@@ -47,21 +49,9 @@ export function pushDocument(row: StoredResource): PushDocument {
   return JSON.parse(row.body) as PushDocument;
 }
 
-/**
- * Ids of the actor, which lies beside its session, and of the pair of target and profile, which all sessions of the stream share.
- * The same on every node.
- */
-export function pushIds(
-  of: PushedPair,
-  { nameBeside }: Pick<Kit['resources'], 'nameBeside'>,
-): { readonly id: string; readonly pair: string } {
+/** Ids of the actor, and of the pair of target and profile, which all sessions of the stream share. The same on every node. */
+export function pushIds(of: PushedPair): { readonly id: string; readonly pair: string } {
   const { streamId, sessionId, targetId, profile } = of;
-  const drawn = (what: readonly string[]) => {
-    let draws = 0;
-    return () => derivedId(JSON.stringify(['push', ...what, draws++]));
-  };
-  return {
-    id: nameBeside(sessionId, drawn([sessionId, targetId, profile])),
-    pair: nameBeside(streamId, drawn([streamId, targetId, profile])),
-  };
+  const derived = (owner: string) => derivedId(JSON.stringify(['push', owner, targetId, profile, 0]));
+  return { id: derived(sessionId), pair: derived(streamId) };
 }

@@ -20,7 +20,7 @@ export async function sessionEnded(event: LoggedEvent, kit: MultistreamKit): Pro
   };
   const { id: sessionId } = payload;
   // Most sessions have no push: one lookup, since they lie beside their session.
-  if (!(await kit.resources.find(pushKind, 'sessionId', sessionId, { isBeside: true }))) return;
+  if (!(await kit.resources.find(pushKind, 'sessionId', sessionId))) return;
   for await (const rows of pagesOf({ sessionId }, kit)) {
     await sideBySide(rows, async ({ id }) => {
       const options = { cause: `push/over/${event.id}/${id}` };

@@ -68,7 +68,7 @@ async function ofSession(id: string, { kit, caller }: Asked): Promise<Derived | 
  */
 async function ofStream(id: string, { kit, caller }: Asked): Promise<Derived | undefined> {
   // Sessions lie beside their stream, and a recording has the id of its session.
-  const newest = await kit.resources.find(recordingKind, 'streamId', id, { isBeside: true });
+  const newest = await kit.resources.find(recordingKind, 'streamId', id);
   return newest && told(recordingDocument(newest), caller);
 }
 

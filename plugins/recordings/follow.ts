@@ -65,7 +65,7 @@ export async function assetDeleted(event: LoggedEvent, kit: RecordingsKit): Prom
   const { type, sessionId } = payload?.asset?.source ?? {};
   if (type !== 'recording' || sessionId === undefined) return;
   await kit.use(tasks).cancel(taskIdOf(sessionId));
-  const row = await kit.resources.get(recordingKind, sessionId, { isBeside: true });
+  const row = await kit.resources.get(recordingKind, sessionId);
   if (row) {
     const { streamId } = recordingDocument(row);
     await noteDeleted({ streamId, sessionId, createdAt: row.createdAt }, kit);

@@ -8,6 +8,9 @@ export const recording: ActorType<typeof recordingMachine> = {
   type: 'recording',
   machine: recordingMachine,
   version: 1,
+  get kinds() {
+    return [recordingKind];
+  },
   rows(context, state) {
     const { account, streamId, sessionId, name, createdAt } = context.recording;
     const row = { kind: recordingKind, id: sessionId, account, createdAt, name };
@@ -46,7 +49,7 @@ export async function recordingOf(
   sessionId: string,
   resources: Pick<ResourceReader, 'get'>,
 ): Promise<RecordingDocument | undefined> {
-  const row = await resources.get(recordingKind, sessionId, { isBeside: true });
+  const row = await resources.get(recordingKind, sessionId);
   return row && recordingDocument(row);
 }
 

@@ -17,6 +17,7 @@ export const broadcast: ActorType<typeof broadcastMachine, StepKit<typeof config
   type: 'broadcast',
   machine: broadcastMachine,
   version: 1,
+  kinds: ['stream'],
   rows: rowsOf,
   describe({ type }, context, { at, tools }) {
     const fields = tools.fields(stream);

@@ -49,7 +49,7 @@ async function admit(
 ): Promise<PublishGrant | PublishRefusal> {
   let row: StoredResource | undefined;
   try {
-    row = await kit.resources.find('stream', 'streamKey', request.key, { isBeside: true });
+    row = await kit.resources.find('stream', 'streamKey', request.key);
   } catch (error) {
     kit.log.warn('a publish could not be admitted: its key could not be looked up', { error });
     return unavailable;
@@ -66,7 +66,7 @@ async function admit(
       token,
       node: kit.deployment.node.id,
       incarnation: kit.deployment.node.incarnation,
-      sessionId: kit.resources.nameBeside(row.id, uuid),
+      sessionId: uuid(),
       busyKey,
       // The machine takes the shorter of the two.
       hold: milliseconds(kit.config.hold ?? defaultHold),
@@ -118,7 +118,7 @@ async function refusal(
   key: string,
   { kit, busyKey }: { kit: StreamsKit; busyKey: 'takeover' | 'refuse' },
 ): Promise<PublishRefusal> {
-  const row = await kit.resources.find('stream', 'streamKey', key, { isBeside: true });
+  const row = await kit.resources.find('stream', 'streamKey', key);
   if (!row) return unauthorized;
   const { suspended: isSuspended, brakedUntil = 0 } = documentOf(row);
   if (isSuspended) return suspended;

@@ -81,7 +81,7 @@ export async function owned(
   principal: Principal,
   options: { id: string; kit: StreamsKit },
 ): Promise<StreamDocument> {
-  const row = await options.kit.resources.get('stream', options.id, { isBeside: true });
+  const row = await options.kit.resources.get('stream', options.id);
   if (!row || row.account !== principal.accountId) throw streamNotFound(options.id);
   return documentOf(row);
 }

@@ -75,7 +75,7 @@ export default definePlugin({
     const live = livePublisher(kit);
     const shown = kit.resources.fields(stream);
     const stored = async (id: string) => {
-      const row = await kit.resources.get('stream', id, { isBeside: true });
+      const row = await kit.resources.get('stream', id);
       return row && documentOf(row);
     };
     kit.provide(streams, {

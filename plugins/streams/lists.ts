@@ -86,7 +86,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     .get(
       '/api/session/:id',
       keyed(async ({ request, params: { id }, principal: { accountId } }) => {
-        const row = await kit.resources.get(stream.kind, id, { isBeside: true });
+        const row = await kit.resources.get(stream.kind, id);
         const document = row?.account === accountId ? documentOf(row) : undefined;
         if (!document || document.parentId === null) throw sessionNotFound(id);
         return Response.json(await shownNow(document, kit.caller(request)));

@@ -8,10 +8,10 @@ export function livePlayable(kit: StreamsKit): Playable {
   return {
     async find(id, caller) {
       if (/^[0-9a-z]{16}$/.test(id)) {
-        const row = await kit.resources.find('stream', 'playbackId', id, { isBeside: true });
+        const row = await kit.resources.find('stream', 'playbackId', id);
         return row && infoOf(documentOf(row), caller);
       }
-      const row = await kit.resources.get('stream', id, { isBeside: true });
+      const row = await kit.resources.get('stream', id);
       const document = row && documentOf(row);
       // The id of a parent is for its owner, and a session that is over is no longer live.
       const isLive = document?.isActive && document.parentId !== null;

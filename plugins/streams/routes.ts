@@ -43,8 +43,8 @@ export function routes(kit: StreamsKit): AnyElysia {
       id,
       account: principal.accountId,
       name: body.name ?? '',
-      streamKey: kit.resources.nameBeside(id, newStreamKey),
-      playbackId: kit.resources.nameBeside(id, newPlaybackId),
+      streamKey: newStreamKey(),
+      playbackId: newPlaybackId(),
       createdAt: kit.clock.now(),
       createdByTokenName: principal.keyName,
       suspended: body.suspended ?? false,
@@ -63,7 +63,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       once(async ({ request, principal, id, isRepeat, caller }) => {
         const body = (await creation.read(request)) as StreamBody;
         // First: preparing its fields may create resources of other plugins.
-        if (!isRepeat || !(await kit.resources.get(stream.kind, id, { isBeside: true }))) {
+        if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
           await places.admit(principal.accountId);
           await create(body, { principal, id }).catch(unlessThere);
         }
@@ -138,7 +138,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id/rotate-key',
       once(async ({ params, principal, caller, id: attempt }) => {
         const { id } = await parent(principal, { id: params.id, kit });
-        const streamKey = kit.resources.nameBeside(id, newStreamKey);
+        const streamKey = newStreamKey();
         const rotation = { type: 'rotateKey', streamKey } as const;
         await kit.actors
           .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt}` })

@@ -37,7 +37,7 @@ export const lookEffect = effect<Look, Looked, typeof config>({
   timeout: 30_000,
   async run({ input: { account, type, running, limit } }, { resources }) {
     // Before the waiting ones are read: a task that is admitted in between is in neither list.
-    const rows = await Promise.all(running.map(({ id }) => resources.get(taskKind, id, { isBeside: true })));
+    const rows = await Promise.all(running.map(({ id }) => resources.get(taskKind, id)));
     const phases = running.map(({ round }, index) => {
       const row = rows[index];
       const document = row && taskOf(row);

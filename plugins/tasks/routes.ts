@@ -17,14 +17,14 @@ export function routes(kit: TasksKit): AnyElysia {
   const { keyed, once } = keyedRoutes(kit);
   const list = resourceList({ kind: taskKind, fields, caller: kit.caller, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<TaskDocument> => {
-    const row = await resources.get(taskKind, id, { isBeside: true });
+    const row = await resources.get(taskKind, id);
     return row?.account === accountId ? taskOf(row) : Promise.reject(notFound(id));
   };
   const ask = async (id: string, command: { type: 'cancel' } | { type: 'retry'; deadline: number }) => {
     await actors.ask(task, id, command).catch(async (error: unknown) => {
       if (hasCode(error, 'actor.not_found')) throw notFound(id);
       if (!hasCode(error, 'actor.not_possible')) throw error;
-      const row = await resources.get(taskKind, id, { isBeside: true });
+      const row = await resources.get(taskKind, id);
       throw row ? notPossible(taskOf(row), command.type) : notFound(id);
     });
   };

@@ -24,6 +24,9 @@ export const task: ActorType<typeof taskMachine> = {
   type: 'task',
   machine: taskMachine,
   version: 1,
+  get kinds() {
+    return [taskKind];
+  },
   rows(context, state) {
     const { id, account, createdAt, name, type, inputAssetId, isServed } = context.task;
     const row = { kind: taskKind, id, account, createdAt, name };
@@ -140,7 +143,7 @@ export function making(kit: TasksKit): Tasks {
       });
     },
     async find(id) {
-      const row = await resources.get(taskKind, id, { isBeside: true });
+      const row = await resources.get(taskKind, id);
       if (!row) return undefined;
       const { phase, account, inputAssetId, outputAssetId } = taskOf(row);
       return { phase, account, inputAssetId, outputAssetId };
@@ -169,7 +172,7 @@ export function making(kit: TasksKit): Tasks {
       }
     },
     async show(id) {
-      const row = await resources.get(taskKind, id, { isBeside: true });
+      const row = await resources.get(taskKind, id);
       return row && presentTask(taskOf(row));
     },
   };

@@ -29,7 +29,7 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
     const { webhookId, account, streamId, attempt } = input;
     const isFirst = attempt === 1;
     const counts = kit.use(webhookCounts);
-    const row = await kit.resources.get(webhookKind, webhookId, { isPlain: true });
+    const row = await kit.resources.get(webhookKind, webhookId);
     if (!row || row.account !== account) return { outcome: 'gone' };
     const webhook = webhookOf(row);
     const event = await eventAt(input, kit);

@@ -2,7 +2,7 @@ import type { ActorType } from '../../core/plugin/actor.ts';
 import { token } from '../../core/plugin/token.ts';
 import { webhookDeliveryMachine } from '../../machines/webhook-delivery.ts';
 import type { WebhooksKit } from './config.ts';
-import { type LogEntry, logRow } from './log-entry.ts';
+import { type LogEntry, logKind, logRow } from './log-entry.ts';
 
 /** How old a count of waiting retries may be, ms. */
 export const countAge = 10_000;
@@ -14,6 +14,9 @@ export const delivery: ActorType<typeof webhookDeliveryMachine> = {
   type: 'webhook-delivery',
   machine: webhookDeliveryMachine,
   version: 1,
+  get kinds() {
+    return [deliveryKind, logKind];
+  },
   rows({ delivery: { account, webhookId, eventId, createdAt }, attempt, dueAt, entry }, state) {
     const id = deliveryId({ webhookId, eventId });
     const row = { kind: deliveryKind, id, account, createdAt, name: '' };

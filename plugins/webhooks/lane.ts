@@ -8,7 +8,7 @@ import { rowPages } from '../../core/plugin/row-pages.ts';
 import type { LoggedEvent, ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 import { type Refill, type Refilled, webhookLaneMachine } from '../../machines/webhook-lane.ts';
 import type { config, WebhooksKit } from './config.ts';
-import { type LogEntry, logRow } from './log-entry.ts';
+import { type LogEntry, logKind, logRow } from './log-entry.ts';
 import { anyStream, eventIndex, wants, webhookKind, webhookOf } from './webhook.ts';
 
 /** Events read from the log in one query. */
@@ -21,6 +21,9 @@ export const lane: ActorType<typeof webhookLaneMachine> = {
   type: 'webhook-lane',
   machine: webhookLaneMachine,
   version: 1,
+  get kinds() {
+    return [laneKind, logKind];
+  },
   rows({ lane: { key, actor, account, webhookId, createdAt }, entry, isNew }, state) {
     const rows: ResourceWrite[] = [];
     const row = { kind: laneKind, id: key, account, createdAt, name: '' };
@@ -48,7 +51,7 @@ export const refillEffect = effect<Refill, Refilled, typeof config>({
   timeout: 30_000,
   async run({ input, signal }, kit) {
     const { account, webhookId, streamId, after, limit } = input;
-    const row = await kit.resources.get(webhookKind, webhookId, { isPlain: true });
+    const row = await kit.resources.get(webhookKind, webhookId);
     if (!row) return { positions: [], last: after, hasMore: false };
     const webhook = webhookOf(row);
     const positions: number[] = [];

@@ -73,7 +73,7 @@ export async function checkStream(
   id: string,
   { principal, kit }: { principal: Principal; kit: WebhooksKit },
 ): Promise<void> {
-  const row = await kit.resources.get(stream.kind, id, { isBeside: true });
+  const row = await kit.resources.get(stream.kind, id);
   const isOwn = row?.account === principal.accountId;
   if (isOwn && (JSON.parse(row.body) as { parentId: string | null }).parentId === null) return;
   const message = `streamId: there is no stream ${id}.`;

@@ -11,16 +11,6 @@ export function idOf(actor: string): string {
   return actor.slice(actor.indexOf('/') + 1);
 }
 
-/** A name that lies in the partition of the id, the first of those that are drawn. */
-export function nameBeside(id: string, options: { draw: () => string; partitions: number }): string {
-  const { draw, partitions } = options;
-  const partition = partitionOf(id, partitions);
-  for (;;) {
-    const name = draw();
-    if (partitionOf(name, partitions) === partition) return name;
-  }
-}
-
 /** The partition of a key: FNV-1a, 32 bits, of its UTF-16 units, modulo the partition count. */
 export function partitionOf(key: string, partitions: number): number {
   let hash = 0x811c9dc5;

@@ -6,7 +6,7 @@ import type { Stop } from '../../core/plugin/plugin.ts';
 import type { JobResult } from '../../core/plugin/step.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Job, Jobs } from '../../core/ports/jobs.ts';
+import type { Job } from '../../core/ports/jobs.ts';
 import type { Lease, LoggedEvent, Order, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { patiently } from '../boot/patience.ts';
@@ -35,7 +35,7 @@ export interface ActorRuntime {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** What `read` finds; Fault `store.behind` when it finds nothing and that is not certain, see `CatchUp`. */
-  certain<T>(read: () => Promise<T | undefined>, name?: string): Promise<T | undefined>;
+  certain<T>(kind: string, read: () => Promise<T | undefined>): Promise<T | undefined>;
   /** Events of plain resources are written. */
   wrote(events: readonly LoggedEvent[]): void;
   /** Does something on one node at a time: `begin` returns its end. Returns the stop. */
@@ -89,7 +89,7 @@ function embedded(options: TakenData & RuntimeOptions & { leases: readonly Lease
       await host.start();
     },
     stop: () => host.stop(),
-    certain: (read) => read(),
+    certain: (_, read) => read(),
     wrote(events) {
       for (const event of events) hub.publish(event);
     },
@@ -121,7 +121,8 @@ function clustered(options: TakenData & RuntimeOptions & { bus: Bus; logId: stri
       if (options.store.onRestart) cluster.catchUp.begin();
     },
     stop: () => cluster.stop(),
-    certain: (read, name) => cluster.catchUp.certain(read, name),
+    // Plain rows come from no log: those that were lost do not come again.
+    certain: (kind, read) => (options.types.writes(kind) ? cluster.catchUp.certain(read) : read()),
     wrote: (events) => cluster.wrote(events),
     onDuty: (name, begin) => cluster.onDuty(name, begin),
     sendOrder: (order, to) => cluster.mail.order(order, to),
@@ -144,7 +145,6 @@ export interface TakenData {
 export interface RuntimeOptions {
   readonly self: NodeAddress;
   readonly roles: readonly Role[];
-  readonly jobs: Jobs;
   readonly volatile: Volatile;
   readonly metrics: Metrics;
   readonly hub: EventHub;

@@ -19,6 +19,11 @@ export class ActorTypes {
     return [...this.#types.keys()];
   }
 
+  /** Whether rows of this kind are written by actors. */
+  writes(kind: string): boolean {
+    return [...this.#types.values()].some(({ type }) => type.kinds?.includes(kind));
+  }
+
   /** Whether an actor's type is of an enabled plugin. */
   knows(actor: string): boolean {
     return this.#types.has(typeOf(actor));

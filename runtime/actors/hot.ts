@@ -29,4 +29,8 @@ export class HotActors {
   drop(actor: string): void {
     this.#entries.delete(actor);
   }
+
+  clear(): void {
+    this.#entries.clear();
+  }
 }

@@ -8,7 +8,7 @@ import type { Deployment, Plugin } from '../../core/plugin/plugin.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Jobs, QueuedJobs } from '../../core/ports/jobs.ts';
+import type { Jobs } from '../../core/ports/jobs.ts';
 import type { Outbound } from '../../core/ports/outbound.ts';
 import type { LoggedEvent, Order, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
@@ -85,7 +85,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
         ...{ actors: runtime.actors, blobs: options.drivers.blobs, outbound: options.drivers.outbound },
         signal: life.signal,
       },
-      resources: resourcesOf({ ...options.drivers, runtime, partitions: options.partitions }),
+      resources: resourcesOf({ ...options.drivers, runtime }),
       services: { ...services, volatile: options.drivers.volatile },
     });
     await startPlugins({ ...base, ...program, reactions });
@@ -124,11 +124,9 @@ interface Base {
 
 /** Takes over the data, once the engines that hold it answer. */
 async function openStore({ options, life }: Base): ReturnType<typeof actorRuntime> {
-  const { store, bus, jobs, clock, outbound, volatile } = options.drivers;
+  const { store, bus, clock, outbound, volatile } = options.drivers;
   const { log, partitions } = options;
   life.atStop('store', () => store.close());
-  // One that is an engine of its own; the store's own ends with that.
-  if ('close' in jobs) life.atStop('queue', () => (jobs as QueuedJobs).close());
   life.atStop('volatile', () => volatile.close());
   life.atStop('outbound', () => outbound.close());
   if (bus) life.atStop('bus', () => bus.close());
@@ -227,7 +225,7 @@ async function startNode(
   });
   measureJobs(metrics, { clock, jobs, workers, kinds });
   const runtime: ActorRuntime = base.makeRuntime({
-    ...{ self: { node: id, incarnation }, roles, jobs, volatile, metrics, hub, types, onFatal },
+    ...{ self: { node: id, incarnation }, roles, volatile, metrics, hub, types, onFatal },
     hotActors: options.hotActors,
     counts: new StepCounts(metrics, { types: types.names }),
     // Without the role they claim nothing: what steps here ask for is done by others.

@@ -2,8 +2,7 @@ import type { Kit, Resources, StepKit } from '../../core/plugin/plugin.ts';
 import { derivationSet, fieldSet } from '../../core/plugin/resource.ts';
 import { type Services, services } from '../../core/plugin/services.ts';
 import type { Collection, Token } from '../../core/plugin/token.ts';
-import type { RowPlace, Store } from '../../core/ports/store.ts';
-import { nameBeside } from '../actors/actor-name.ts';
+import type { Store } from '../../core/ports/store.ts';
 import type { ActorRuntime } from '../actors/actor-runtime.ts';
 import type { PlannedPlugin } from './plan.ts';
 
@@ -89,24 +88,16 @@ export function resourcesOf(options: {
   store: Store;
   clock: { now(): number };
   runtime: Pick<ActorRuntime, 'wrote' | 'certain'>;
-  partitions: number;
 }): Omit<Resources, 'fields' | 'derived'> {
-  const { store, clock, runtime, partitions } = options;
+  const { store, clock, runtime } = options;
   const { list, count } = store.resources;
   const get = store.resources.get.bind(store.resources);
   const find = store.resources.find.bind(store.resources);
-  const looked = <T>(look: () => Promise<T | undefined>, at: { place?: RowPlace; name: string }) => {
-    const { place = {}, name } = at;
-    // Plain rows come from no log: those that were lost do not come again.
-    return place.isPlain ? look() : runtime.certain(look, place.isBeside ? name : undefined);
-  };
   return {
-    get: async (kind, id, place) => looked(() => get(kind, id, place), { place, name: id }),
-    find: async (kind, index, value, place) =>
-      looked(() => find(kind, index, value, place), { place, name: value }),
+    get: (kind, id) => runtime.certain(kind, () => get(kind, id)),
+    find: (kind, index, value) => runtime.certain(kind, () => find(kind, index, value)),
     list: list.bind(store.resources),
     count: count.bind(store.resources),
-    nameBeside: (id, draw) => nameBeside(id, { draw, partitions }),
     async write(commit) {
       const at = clock.now();
       const written = await store.write({ ...commit, at });

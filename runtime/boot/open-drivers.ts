@@ -61,10 +61,9 @@ async function embedded(
 }
 
 async function ofCluster(settings: DriverSettings, { clock, log }: DriverContext): Promise<DriversOfSet> {
-  const [{ redisStore }, { redisVolatile }, { bullmqJobs }, { kafkaBus }] = await Promise.all([
+  const [{ redisStore }, { redisVolatile }, { kafkaBus }] = await Promise.all([
     import('../drivers/store/redis/index.ts'),
     import('../drivers/volatile/redis/index.ts'),
-    import('../drivers/jobs/bullmq/index.ts'),
     import('../drivers/bus/kafka/index.ts'),
   ]);
   const { redis, kafka, node } = settings;
@@ -79,7 +78,7 @@ async function ofCluster(settings: DriverSettings, { clock, log }: DriverContext
   const bus = kafkaBus({ ...(await kafkaOptions(kafka)), node: id, clock, log });
   return {
     ...{ store, bus },
-    jobs: bullmqJobs(redisOptions),
+    jobs: store.jobs,
     volatile: redisVolatile(redisOptions),
     engines: {
       redis: () => store.resources.get('node', id),

@@ -3,7 +3,7 @@ import { Fault } from '../../core/base/fault.ts';
 /** What comes back for a command: a view of the actor, what became of a result, or why not. */
 export type Answer =
   | { readonly view: { readonly value: unknown; readonly context: unknown } }
-  | { readonly outcome: 'ok' | 'stale' }
+  | { readonly outcome: 'ok' | 'stale' | 'lost' }
   | { readonly fault: FaultData };
 
 /** A Fault as data; it is thrown where the command came from. */

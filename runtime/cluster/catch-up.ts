@@ -1,7 +1,6 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { partitionOf } from '../actors/actor-name.ts';
 import { isWorthTelling, retried } from './retried.ts';
 
 /**
@@ -39,22 +38,21 @@ export class CatchUp {
   }
 
   /**
-   * What `read` finds. When it finds nothing where something may yet come, Fault `store.behind`. `name`: what tells the
-   * partition that is read, default: any.
+   * What `read` finds. When it finds nothing where something may yet come, Fault `store.behind`. `partition`: the one
+   * that is read, where that is known.
    */
-  async certain<T>(read: () => Promise<T | undefined>, name?: string): Promise<T | undefined> {
+  async certain<T>(read: () => Promise<T | undefined>, partition?: number): Promise<T | undefined> {
     const round = this.#round;
-    const wasBehind = this.#isBehind(name);
+    const wasBehind = this.#isBehind(partition);
     const found = await read();
     if (found !== undefined) return found;
     // Also when it began, or ended, while it was read.
-    if (wasBehind || this.#isBehind(name) || round !== this.#round) throw behind();
+    if (wasBehind || this.#isBehind(partition) || round !== this.#round) throw behind();
     return undefined;
   }
 
-  #isBehind(name: string | undefined): boolean {
-    if (this.#behind.size === 0) return false;
-    return name === undefined || this.#behind.has(partitionOf(name, this.#options.partitions));
+  #isBehind(partition: number | undefined): boolean {
+    return partition === undefined ? this.#behind.size > 0 : this.#behind.has(partition);
   }
 
   async #see(partition: number, round: number): Promise<void> {

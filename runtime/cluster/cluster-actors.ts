@@ -14,7 +14,15 @@ import { refusals } from '../actors/refusals.ts';
 import { viewOf } from '../actors/step-commit.ts';
 import { type Answer, thrownFault, unknownOutcome } from './answer.ts';
 import { type CommandBody, commandText, type NodeAddress } from './command.ts';
-import { clusterLimits } from './limits.ts';
+
+/** Commands of this node that wait for their answer. Beyond: 503 `server.busy`; the command is not sent. */
+export const maxAsks = 2000;
+/** How long a command may wait for its answer, ms. Beyond: 503 `store.unknown`: it may still be carried out. */
+const askTime = 10_000;
+/** Wait before a command is sent again of which nobody knows whether it arrived, ms. */
+const sendRetry = 500;
+/** How long a node that stops waits for the answers to its commands, ms. */
+const stopTime = 3000;
 
 /**
  * Actors that live somewhere in the deployment. What is asked of one goes onto the log of its partition, also when this
@@ -54,12 +62,15 @@ export class ClusterActors implements Actors {
     return 'view' in answer ? answer.view : undefined;
   }
 
-  /** Gives the result of a job to the actor that asked for it. `stale`: it does not wait for it any more. */
+  /**
+   * Gives the result of a job to the actor that asked for it, and finishes the job in the same commit. `stale`: the actor does
+   * not wait for it any more, the job is still there. `lost`: this owner does not hold it any more.
+   */
   async conclude(
     { id: job, actor, child }: Pick<Job, 'id' | 'actor' | 'child'>,
-    result: JobResult,
-  ): Promise<'ok' | 'stale'> {
-    const answer = await this.#ask(actor, { type: 'result', child, job, result }, {});
+    { owner, result }: { owner: string; result: JobResult },
+  ): Promise<'ok' | 'stale' | 'lost'> {
+    const answer = await this.#ask(actor, { type: 'result', child, job, owner, result }, {});
     return 'outcome' in answer ? answer.outcome : 'stale';
   }
 
@@ -72,8 +83,7 @@ export class ClusterActors implements Actors {
   async read(type: ActorType<any, never>, id: string): Promise<any> {
     const { store, types, partitions, certain } = this.#options;
     const entry = types.registered(type);
-    const partition = partitionOf(id, partitions);
-    const stored = await certain(() => store.load(nameOf(type, id), partition), id);
+    const stored = await certain(() => store.load(nameOf(type, id)), partitionOf(id, partitions));
     return stored && viewOf(thaw(entry.type, stored));
   }
 
@@ -92,7 +102,7 @@ export class ClusterActors implements Actors {
   async #quiet(): Promise<void> {
     const { clock } = this.#options;
     await new Promise<void>((resolve) => {
-      const cancel = clock.at(clock.now() + clusterLimits.stop, resolve);
+      const cancel = clock.at(clock.now() + stopTime, resolve);
       this.#onQuiet = () => {
         cancel();
         resolve();
@@ -115,7 +125,7 @@ export class ClusterActors implements Actors {
     { cause }: Cause,
   ): Promise<Answer> {
     if (this.#isStopped) throw refusals.stopping('The server is stopping.');
-    if (this.#waiting.size >= clusterLimits.asks) throw tooMany();
+    if (this.#waiting.size >= maxAsks) throw tooMany();
     const { self } = this.#options;
     const id = uuid();
     const command = { id, ...body, replyTo: self, ...(cause !== undefined && { cause }) };
@@ -127,7 +137,7 @@ export class ClusterActors implements Actors {
   async #answered(id: string, command: Parameters<Bus['send']>[0]): Promise<Answer> {
     const { clock } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const cancel = clock.at(clock.now() + clusterLimits.askTime, () => resolve({ fault: unknownOutcome }));
+    const cancel = clock.at(clock.now() + askTime, () => resolve({ fault: unknownOutcome }));
     this.#waiting.set(id, { end: resolve });
     this.#send(id, command).catch(reject);
     try {
@@ -151,7 +161,7 @@ export class ClusterActors implements Actors {
         isUnknown ||= hasCode(error, 'bus.unknown');
         if (!isUnknown) throw error;
         log.debug('a command may not have been sent', { actor: command.key, error });
-        await pause(clock.now() + clusterLimits.sendRetry, { clock, signal: this.#stopped.signal });
+        await pause(clock.now() + sendRetry, { clock, signal: this.#stopped.signal });
       }
     }
   }
@@ -175,7 +185,7 @@ interface ClusterActorsOptions {
   readonly partitions: number;
   readonly self: NodeAddress;
   /** See `CatchUp`. */
-  certain<T>(read: () => Promise<T | undefined>, name: string): Promise<T | undefined>;
+  certain<T>(read: () => Promise<T | undefined>, partition: number): Promise<T | undefined>;
 }
 
 function tooMany(): Fault {

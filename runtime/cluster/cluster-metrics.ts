@@ -11,11 +11,6 @@ export function measureCluster(metrics: Metrics, parts: ClusterParts): void {
   const { actors, mail, owner, catchUp, bus, clock } = parts;
   const reading = (name: string, help: string, read: () => number, type?: 'counter') =>
     metrics.reading(`millrace_${name}`, { help, read, ...(type && { type }) });
-  const ofAll = (value: (partition: { inFlight: number; backlog: number }) => number) => () => {
-    let sum = 0;
-    for (const partition of owner.owned.values()) sum += value(partition);
-    return sum;
-  };
   reading('commands_waiting', 'Commands of this node that wait for their answer.', () => actors.waiting);
   reading('answers_waiting', 'Answers to other nodes that are on their way.', () => mail.onTheirWay);
   reading('partitions_owned', 'Partitions that this node consumes.', () => owner.owned.size);
@@ -43,14 +38,12 @@ export function measureCluster(metrics: Metrics, parts: ClusterParts): void {
     'counter',
   );
   reading(
-    'steps_in_flight',
-    'Steps that wait for the store.',
-    ofAll(({ inFlight }) => inFlight),
-  );
-  reading(
     'relay_backlog',
-    'Steps whose events, jobs and orders are not handed on yet.',
-    ofAll(({ backlog }) => backlog),
+    'Events that are not published on the bus yet, on the node that does it.',
+    parts.unpublished,
+  );
+  reading('steps_in_flight', 'Steps that wait for the store.', () =>
+    [...owner.owned.values()].reduce((sum, { inFlight }) => sum + inFlight, 0),
   );
   const lags = (value: (lag: ReturnType<Bus['lags']>[number]) => number) => () =>
     bus.lags().map((lag) => ({ labels: { partition: String(lag.partition) }, value: value(lag) }));
@@ -72,5 +65,6 @@ interface ClusterParts {
   readonly bus: Bus;
   readonly clock: Clock;
   buried(): number;
+  unpublished(): number;
   buriedEvents(): number;
 }

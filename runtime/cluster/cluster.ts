@@ -3,7 +3,7 @@ import type { Metrics } from '../../core/base/metrics.ts';
 import type { JobResult } from '../../core/plugin/step.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Job, Jobs, QueuedJobs } from '../../core/ports/jobs.ts';
+import type { Job } from '../../core/ports/jobs.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import type { ActorTypes } from '../actors/actor-types.ts';
@@ -17,10 +17,9 @@ import { measureCluster } from './cluster-metrics.ts';
 import type { NodeAddress } from './command.ts';
 import { duty } from './duty.ts';
 import { EventTail } from './event-tail.ts';
-import { type HandedOn, handOn } from './hand-on.ts';
 import { Mail } from './mail.ts';
 import { Owner } from './owner.ts';
-import { PlainRelay } from './plain-relay.ts';
+import { EventPublisher } from './publisher.ts';
 
 /**
  * One node of several: its actors are asked over the bus, and where it has the role it runs those of the partitions that
@@ -32,22 +31,20 @@ export class Cluster {
   readonly catchUp: CatchUp;
   readonly #options: ClusterOptions;
   readonly #tail: EventTail;
-  readonly #plain: PlainRelay | undefined;
   readonly #owner: Owner;
-  readonly #queue: QueuedJobs | undefined;
   #buried = 0;
   #buriedEvents = 0;
   #leave: (() => Promise<void>) | undefined;
   #unlisten: (() => void) | undefined;
-  #unwatch: () => Promise<void> | void = () => {};
+  #publisher: EventPublisher | undefined;
+  #stopPublishing: () => Promise<void> | void = () => {};
 
   constructor(options: ClusterOptions) {
     const { store, bus, clock, log, self, types, partitions } = options;
     this.#options = options;
-    this.#queue = isQueue(options.jobs) ? options.jobs : undefined;
     this.actors = new ClusterActors({
       ...{ bus, store, clock, log, types, partitions, self },
-      certain: (read, name) => this.catchUp.certain(read, name),
+      certain: (read, partition) => this.catchUp.certain(read, partition),
     });
     this.catchUp = new CatchUp({
       ...{ partitions, clock, log },
@@ -59,29 +56,22 @@ export class Cluster {
       onOrder: (order) => options.takeOrder(order),
     });
     this.#tail = new EventTail(options);
-    const { outbox } = store;
-    this.#plain =
-      outbox && new PlainRelay({ outbox, clock, log, handOn: (entries) => this.#handOn(entries) });
-    const shared = {
-      ...{ partitions, store, bus, logId: options.logId, clock, log, types },
-      ...{ mail: this.mail, tail: this.#tail, work: options.work },
-      hotActors: Math.ceil(options.hotActors / partitions),
-      ...(options.counts && { counts: options.counts }),
-      ...(options.probe && { probe: options.probe }),
-      handOn: (entries: readonly HandedOn[]) => this.#handOn(entries),
-      runOrders: (orders: readonly Order[]) => options.runOrders(orders),
-      onBuried: () => {
-        this.#buried += 1;
-      },
-    };
     this.#owner = new Owner({
       ...{ clock, log },
-      partsOf: (partition) => ({ ...shared, partition }),
+      partsOf: (partition) => ({
+        ...options,
+        ...{ partition, mail: this.mail, tail: this.#tail },
+        hotActors: Math.ceil(options.hotActors / partitions),
+        onBuried: () => {
+          this.#buried += 1;
+        },
+      }),
       restart: (partition) => bus.restart(partition),
     });
     measureCluster(options.metrics, {
       ...{ actors: this.actors, mail: this.mail, owner: this.#owner, catchUp: this.catchUp, bus, clock },
       buried: () => this.#buried,
+      unpublished: () => this.#publisher?.backlog ?? 0,
       buriedEvents: () => this.#buriedEvents,
     });
   }
@@ -119,7 +109,20 @@ export class Cluster {
   /** From now on this node runs its share of the actors. */
   async own(): Promise<void> {
     this.#leave = await this.#options.bus.own(this.#owner);
-    if (this.#plain) this.#unwatch = await this.onDuty('plain events', async () => this.#plain!.watch());
+    this.#stopPublishing = await this.onDuty('event publisher', async () => {
+      const publisher = new EventPublisher({
+        ...this.#options,
+        onBuried: () => {
+          this.#buriedEvents += 1;
+        },
+      });
+      this.#publisher = publisher;
+      publisher.start();
+      return async () => {
+        this.#publisher = undefined;
+        await publisher.stop();
+      };
+    });
   }
 
   /** Hands over the partitions: what was taken is finished first, the rest is the next owner's. */
@@ -129,8 +132,7 @@ export class Cluster {
     this.#unlisten?.();
     await this.#owner.finish();
     await this.#leave?.();
-    await this.#unwatch();
-    await this.#plain?.stop();
+    await this.#stopPublishing();
     this.#tail.stop();
     await this.mail.stop();
   }
@@ -142,27 +144,15 @@ export class Cluster {
 
   /** Events of plain resources are written. */
   wrote(...[events]: Parameters<EventTail['committed']>): void {
-    if (events.length === 0) return;
-    this.#tail.committed(events);
-    this.#plain?.wake();
+    if (events.length > 0) this.#tail.committed(events);
   }
 
-  /** Gives the result of a job to its actor, and finishes the job, which is no business of the actor's store. */
-  async conclude(
+  /** See `ClusterActors.conclude`. */
+  conclude(
     job: Pick<Job, 'id' | 'actor' | 'child'>,
-    { owner, result }: { owner: string; result: JobResult },
-  ): Promise<'ok' | 'stale'> {
-    const outcome = await this.actors.conclude(job, result);
-    if (outcome === 'ok') await this.#options.jobs.finish(owner, job.id);
-    return outcome;
-  }
-
-  #handOn(entries: readonly HandedOn[]): Promise<void> {
-    const { bus, log } = this.#options;
-    const onBuried = () => {
-      this.#buriedEvents += 1;
-    };
-    return handOn(entries, { bus, queue: this.#queue, log, onBuried });
+    options: { owner: string; result: JobResult },
+  ): Promise<'ok' | 'stale' | 'lost'> {
+    return this.actors.conclude(job, options);
   }
 
   #sum(value: (partition: { actors: number; timers: number }) => number): number {
@@ -178,7 +168,6 @@ export interface ClusterOptions {
   readonly bus: Bus;
   /** Identity of the bus's log. */
   readonly logId: string;
-  readonly jobs: Jobs;
   readonly volatile: Volatile;
   readonly clock: Clock;
   readonly log: Log;
@@ -197,9 +186,4 @@ export interface ClusterOptions {
   runOrders(orders: readonly Order[]): void;
   /** Another node sent it. */
   takeOrder(order: Order): void;
-}
-
-/** A queue of its own, to which jobs come by the outbox. */
-function isQueue(jobs: Jobs): jobs is QueuedJobs {
-  return 'add' in jobs;
 }

@@ -14,8 +14,14 @@ export type CommandBody =
   | { readonly type: 'ask'; readonly command: { readonly type: string } }
   /** Of no actor: asks whether all before it is stored. */
   | { readonly type: 'mark' }
-  /** Of a job that the actor asked for. */
-  | { readonly type: 'result'; readonly child: string; readonly job: string; readonly result: JobResult };
+  /** Of a job that the actor asked for. `owner`: who holds it; absent in commands of 0.1.0, which did not finish it. */
+  | {
+      readonly type: 'result';
+      readonly child: string;
+      readonly job: string;
+      readonly owner?: string;
+      readonly result: JobResult;
+    };
 
 /** What is asked of an actor. */
 export type ActorCommand = Exclude<Command, { readonly type: 'mark' }>;
@@ -54,8 +60,9 @@ function isBody(value: Record<string, unknown>): boolean {
   if (value.type === 'spawn' || value.type === 'mark') return true;
   if (value.type === 'ask') return isRecord(value.command) && typeof value.command.type === 'string';
   if (value.type !== 'result') return false;
-  const { child, job, result } = value;
+  const { child, job, owner, result } = value;
   if (typeof child !== 'string' || typeof job !== 'string' || !isRecord(result)) return false;
+  if (owner !== undefined && typeof owner !== 'string') return false;
   return 'output' in result || isRecord(result.error);
 }
 

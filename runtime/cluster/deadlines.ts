@@ -1,94 +1,116 @@
-import { step } from '../../core/plugin/step.ts';
-import { timerCause } from '../actors/step-commit.ts';
-import { type Timer, TimerQueue, timerRetry } from '../actors/timers.ts';
-import { clusterLimits } from './limits.ts';
-import { LogTime } from './log-time.ts';
-import type { Judge, PartitionParts } from './parts.ts';
-import type { Sending, Steps } from './steps.ts';
+export interface Deadline {
+  readonly actor: string;
+  readonly name: string;
+  /** Epoch ms. */
+  readonly due: number;
+}
 
-/**
- * The timers of the actors of a partition, by the time of its log. They are those of the latest states, stored or not: a
- * deadline that was moved must not ring at its old time while the step that moved it is on its way.
- */
+/** The pending timers of the actors of a partition. They ring when the log is read up to their time, see `due`. */
 export class Deadlines {
-  readonly #parts: Pick<PartitionParts, 'types' | 'clock' | 'log' | 'partition'>;
-  readonly #judge: Judge;
-  readonly #signal: AbortSignal;
-  readonly #time = new LogTime();
-  readonly #timers: TimerQueue;
-  readonly #due = new Set<string>();
-
-  constructor(parts: PartitionParts, { judge, signal }: { judge: Judge; signal: AbortSignal }) {
-    this.#parts = parts;
-    this.#judge = judge;
-    this.#signal = signal;
-    this.#timers = new TimerQueue({ clock: this.#time, fire: (actor) => this.#due.add(actor) });
-    signal.addEventListener('abort', () => this.#timers.stop(), { once: true });
-  }
+  readonly #timers = new Map<string, Map<string, number>>();
+  /** When to look at which actor: a binary heap, the earliest first. One whose timer was moved meanwhile finds nothing. */
+  #looks: Look[] = [];
+  #size = 0;
 
   get size(): number {
-    return this.#timers.size;
+    return this.#size;
   }
 
-  /** One that is stored. */
-  arm(timer: Timer): void {
-    this.#timers.set(timer);
+  /** Forgets all, and begins with these. */
+  reset(timers: readonly Deadline[]): void {
+    this.#timers.clear();
+    this.#looks = [];
+    this.#size = 0;
+    for (const timer of timers) this.set(timer);
   }
 
-  /** A step of this actor is on its way. */
-  stepped(actor: string, { timers, isDone }: Parameters<NonNullable<Sending['onSent']>>[0]): void {
-    if (isDone) this.#timers.forget(actor);
-    else for (const { name, due } of timers) this.#timers.set({ actor, name, due });
-  }
-
-  /** Runs what is due by then, and by the clock; stops when told that nothing more is to be taken. */
-  async runAll(until: number, { steps, isOver }: { steps: Steps; isOver: () => boolean }): Promise<void> {
-    const { clock } = this.#parts;
-    this.#time.reach(Math.min(until, clock.now()));
-    const now = this.#time.now();
-    while (this.#due.size > 0 && !isOver()) {
-      const some = [...this.#due].slice(0, clusterLimits.prefetch);
-      await steps.readAhead(some);
-      for (const actor of some) {
-        this.#due.delete(actor);
-        try {
-          await this.run(actor, { until: now, steps });
-        } catch (error) {
-          this.failed(actor, error);
-          this.#timers.retry(actor, { now, at: now + timerRetry });
-        }
-      }
+  /** `due` null removes it; a timer of the same name is replaced. */
+  set({ actor, name, due }: { actor: string; name: string; due: number | null }): void {
+    const own = this.#timers.get(actor) ?? new Map<string, number>();
+    if (own.delete(name)) this.#size -= 1;
+    if (due !== null) {
+      own.set(name, due);
+      this.#size += 1;
+      this.lookAt(actor, due);
     }
+    if (own.size > 0) this.#timers.set(actor, own);
+    else this.#timers.delete(actor);
   }
 
-  /** Time goes in order: what fell due comes before whatever is done with the actor then. */
-  async run(actor: string, { until, steps }: { until: number; steps: Steps }): Promise<void> {
-    for (let timer = this.#timers.due(actor, until); timer; timer = this.#timers.due(actor, until)) {
-      const trouble = `${actor}#${timer.name}@${timer.due}`;
-      if (!this.#judge.verdict(trouble)) await this.#fire(timer, { steps, trouble });
-      this.#timers.done(timer);
+  /** The actor has ended. */
+  forget(actor: string): void {
+    this.#size -= this.#timers.get(actor)?.size ?? 0;
+    this.#timers.delete(actor);
+  }
+
+  /** The timer of this actor that is due first, if one is due by `until`. */
+  due(actor: string, until: number): Deadline | undefined {
+    let first: Deadline | undefined;
+    for (const [name, due] of this.#timers.get(actor) ?? []) {
+      if (due <= until && (!first || due < first.due)) first = { actor, name, due };
     }
+    return first;
   }
 
-  /** Tells of one that could not be run. Throws when nobody wants it to. */
-  failed(actor: string, error: unknown): void {
-    this.#signal.throwIfAborted();
-    const { log, partition } = this.#parts;
-    log.error('a timer could not be run; it is tried again', { partition, actor, error });
+  /** It has rung, unless it was set anew meanwhile. */
+  done({ actor, name, due }: Deadline): void {
+    if (this.#timers.get(actor)?.get(name) === due) this.set({ actor, name, due: null });
   }
 
-  async #fire(timer: Timer, { steps, trouble }: { steps: Steps; trouble: string }): Promise<void> {
-    const { actor, name, due } = timer;
-    const entry = this.#parts.types.of(actor);
-    const state = await steps.state(actor, entry);
-    const next = state && step(entry.type, state.snapshot, { type: name, at: due });
-    // The actor is gone, or its state does not wait for this timer.
-    if (!next) return;
-    const { sequence } = state;
-    await steps.send(entry, {
-      ...{ actor, step: next, at: due, sequence, trouble },
-      cause: timerCause(timer, sequence),
-      onSent: (sent) => this.stepped(actor, sent),
-    });
+  /** `take` gives this actor at that time, if it has a timer that is due then. */
+  lookAt(actor: string, at: number): void {
+    // Timers that are set again and again far ahead leave many looks that find nothing.
+    if (this.#looks.length > 2 * this.#size + 1000) this.#rebuild();
+    push(this.#looks, { at, actor });
   }
+
+  /** Actors with a timer that is due by `until`, at most `limit`; they are not given again. */
+  take(until: number, limit: number): string[] {
+    const actors = new Set<string>();
+    for (
+      let first = this.#looks[0];
+      first && first.at <= until && actors.size < limit;
+      first = this.#looks[0]
+    ) {
+      pop(this.#looks);
+      if (this.due(first.actor, until)) actors.add(first.actor);
+    }
+    return [...actors];
+  }
+
+  #rebuild(): void {
+    this.#looks = [];
+    for (const [actor, own] of this.#timers) for (const at of own.values()) push(this.#looks, { at, actor });
+  }
+}
+
+interface Look {
+  readonly at: number;
+  readonly actor: string;
+}
+
+function push(heap: Look[], look: Look): void {
+  let at = heap.push(look) - 1;
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (heap[parent]!.at <= look.at) break;
+    heap[at] = heap[parent]!;
+    at = parent;
+  }
+  heap[at] = look;
+}
+
+function pop(heap: Look[]): void {
+  const last = heap.pop();
+  if (!last || heap.length === 0) return;
+  let at = 0;
+  for (;;) {
+    let child = at * 2 + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && heap[child + 1]!.at < heap[child]!.at) child += 1;
+    if (heap[child]!.at >= last.at) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = last;
 }

@@ -1,10 +1,15 @@
+import type { AnyMachineSnapshot } from 'xstate';
 import { begin, conclude, type Step, step } from '../../core/plugin/step.ts';
 import type { RegisteredType } from '../actors/actor-types.ts';
 import { refusals } from '../actors/refusals.ts';
 import { viewOf } from '../actors/step-commit.ts';
 import { type Answer, faultData } from './answer.ts';
 import type { ActorCommand } from './command.ts';
-import type { ActorState } from './states.ts';
+
+export interface ActorState {
+  readonly snapshot: AnyMachineSnapshot;
+  readonly sequence: number;
+}
 
 /** What a command leads to: a step that is to be stored, or an answer for which nothing changes. */
 export type Decision =
@@ -32,7 +37,8 @@ export function decision(
   const { actor, command, state, at, isRepeat } = options;
   switch (command.type) {
     case 'spawn':
-      if (state || isRepeat) return refused(refusals.exists(actor));
+      // Null: it has ended, and its id is remembered.
+      if (state !== undefined || isRepeat) return refused(refusals.exists(actor));
       return { step: begin(type, command.input, at), sequence: 0 };
     case 'ask': {
       if (!state) return refused(refusals.notFound(actor));

@@ -2,7 +2,11 @@ import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Store } from '../../core/ports/store.ts';
 import type { NodeAddress } from './command.ts';
-import { clusterLimits } from './limits.ts';
+
+/** How often the node that has a singleton task says so, and the others look, ms. */
+const dutyBeat = 2000;
+/** How long the node that has it may be silent, ms; then another one takes it. */
+const dutyLease = 6000;
 
 const kind = 'duty';
 
@@ -14,7 +18,6 @@ const kind = 'duty';
  */
 export async function duty(name: string, options: DutyOptions): Promise<() => Promise<void>> {
   const { store, clock, log, self, begin } = options;
-  const { dutyBeat, dutyLease } = clusterLimits;
   const createdAt = clock.now();
   /** Revision of the row as this node wrote it last; undefined while another has the duty. */
   let own: number | undefined;

@@ -4,9 +4,12 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import type { EventHub } from '../actors/events.ts';
-import { clusterLimits } from './limits.ts';
 
 const topic = 'events';
+/** Events of other nodes that are read from the log at one time. */
+const eventPage = 500;
+/** How often the log is looked at for events that nobody announced, ms. */
+const eventPoll = 1000;
 
 /**
  * Follows the one log of events for the subscribers of this node, in its order, whichever node wrote them. Nodes tell
@@ -18,7 +21,6 @@ export class EventTail {
   #last = 0;
   #isWanted = false;
   #isReading = false;
-  #isRewindDue = false;
   #isStopped = true;
   #stops: (() => void)[] = [];
   /** The newest position that others are to hear of. */
@@ -37,13 +39,7 @@ export class EventTail {
     const unlisten = volatile.listen(topic, (position) => {
       if (typeof position !== 'number' || position > this.#last) this.wake();
     });
-    this.#stops = [unlisten, every(clusterLimits.eventPoll, { clock, work: () => this.wake() })];
-  }
-
-  /** The log may have lost its last events: others get their positions. */
-  rewind(): void {
-    this.#isRewindDue = true;
-    this.wake();
+    this.#stops = [unlisten, every(eventPoll, { clock, work: () => this.wake() })];
   }
 
   stop(): void {
@@ -79,16 +75,11 @@ export class EventTail {
 
   async #read(): Promise<void> {
     const { store, log } = this.#options;
-    const limit = clusterLimits.eventPage;
+    const limit = eventPage;
     this.#isReading = true;
     try {
       while (this.#isWanted && !this.#isStopped) {
         this.#isWanted = false;
-        if (this.#isRewindDue) {
-          this.#last = Math.min(this.#last, await store.events.last());
-          this.#announced = Math.min(this.#announced, this.#last);
-          this.#isRewindDue = false;
-        }
         const page = await store.events.after(this.#last, { limit });
         if (this.#isStopped) break;
         for (const event of page) if (event.position > this.#last) this.#tell(event);

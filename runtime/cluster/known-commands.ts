@@ -1,5 +1,12 @@
-import type { Answer, FaultData } from './answer.ts';
-import { unknownOutcome } from './answer.ts';
+import type { FaultData } from './answer.ts';
+
+/** How far back on the log a command is looked for. A copy that comes later is carried out again, unless it names a cause. */
+export const copyWindow = 1000;
+
+/** What a command came to: what it was refused with, if it was. */
+export interface KnownCommand {
+  readonly refusal: FaultData | undefined;
+}
 
 /**
  * The ids of the last records of a partition's log, and what they came to. Senders and engines repeat what they are not
@@ -7,38 +14,22 @@ import { unknownOutcome } from './answer.ts';
  * every reading of it comes to the same.
  */
 export class KnownCommands {
-  readonly #window: number;
-  readonly #known = new Map<string, { offset: number; refusal: FaultData | undefined }>();
+  /** In the order of the log. */
+  readonly #known = new Map<string, KnownCommand & { readonly offset: number }>();
 
-  constructor(window: number) {
-    this.#window = window;
-  }
-
-  /** Whether the record is a copy of one before it, not further back than the window. */
-  isCopy(id: string, offset: number): boolean {
-    const last = this.#known.get(id);
-    return last !== undefined && offset - last.offset <= this.#window;
-  }
-
-  /** It stands there, and is told next what it came to; a former owner may have answered it. */
-  saw(id: string, offset: number): void {
+  /** The command that this record is a copy of, if it is one. */
+  find(id: string, offset: number): KnownCommand | undefined {
     const known = this.#known.get(id);
-    // Deleting first moves it to the end: the map is in the order of the log.
+    return known && offset - known.offset <= copyWindow ? known : undefined;
+  }
+
+  /** It stands there; a copy counts from here on. */
+  add(id: string, offset: number, refusal: FaultData | undefined): void {
     this.#known.delete(id);
-    this.#known.set(id, { offset, refusal: known ? known.refusal : unknownOutcome });
+    this.#known.set(id, { offset, refusal });
     for (const [oldest, { offset: at }] of this.#known) {
-      if (offset - at <= this.#window) return;
+      if (offset - at <= copyWindow) return;
       this.#known.delete(oldest);
     }
-  }
-
-  answered(id: string, answer: Answer): void {
-    const known = this.#known.get(id);
-    if (known) known.refusal = 'fault' in answer ? answer.fault : undefined;
-  }
-
-  /** What the first one was refused with; undefined when it was not. */
-  refusalOf(id: string): FaultData | undefined {
-    return this.#known.get(id)?.refusal;
   }
 }

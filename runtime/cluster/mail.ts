@@ -4,8 +4,14 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { Order } from '../../core/ports/store.ts';
 import type { Answer } from './answer.ts';
 import type { NodeAddress } from './command.ts';
-import { clusterLimits } from './limits.ts';
 import { isWorthTelling, retried } from './retried.ts';
+
+/** Answers of this node to others that are on their way. Beyond: a further one is not sent; who asked gets 503 `store.unknown`. */
+const maxAnswers = 5000;
+/** How long it is tried to send an answer, ms: as long as it is waited for. */
+const answerTime = 10_000;
+/** How long a node that stops waits until its answers have arrived at other nodes, ms. */
+const lastAnswers = 1000;
 
 /**
  * What nodes tell each other: answers to commands, and orders. Mail for another process of the same node id is dropped:
@@ -31,7 +37,7 @@ export class Mail {
     const { clock } = this.#options;
     if (this.#onTheirWay > 0) {
       await new Promise<void>((resolve) => {
-        const cancel = clock.at(clock.now() + clusterLimits.lastAnswers, resolve);
+        const cancel = clock.at(clock.now() + lastAnswers, resolve);
         this.#onQuiet = () => {
           cancel();
           resolve();
@@ -56,7 +62,7 @@ export class Mail {
       queueMicrotask(() => onAnswer(letter.id, JSON.parse(copy)));
       return;
     }
-    if (this.#onTheirWay >= clusterLimits.answers) {
+    if (this.#onTheirWay >= maxAnswers) {
       log.warn('an answer is not sent: too many are on their way', { to: to.node });
       return;
     }
@@ -64,7 +70,7 @@ export class Mail {
     const late = new AbortController();
     const giveUp = () => late.abort();
     this.#stopping.signal.addEventListener('abort', giveUp, { once: true });
-    const cancel = clock.at(clock.now() + clusterLimits.answerTime, giveUp);
+    const cancel = clock.at(clock.now() + answerTime, giveUp);
     void retried(() => this.#tell(to, letter), {
       clock,
       signal: late.signal,

@@ -1,15 +1,18 @@
 import type { LogRange, LogRecord, PartitionOwner } from '../../core/ports/bus.ts';
-import { Judgements } from './judgements.ts';
-import { clusterLimits } from './limits.ts';
-import { Partition } from './partition.ts';
-import type { PartitionParts, Trouble } from './parts.ts';
-import { waitAfter } from './retried.ts';
+import { type Broken, Partition } from './partition.ts';
+import type { PartitionParts } from './parts.ts';
+
+/** Wait before a partition is taken again that the bus gives to this node and another node has taken, ms. */
+const fencedWait = 5000;
+/** Wait before a partition begins again that could not go on, ms. */
+const brokenWait = 500;
+/** How long a node that stops waits for the steps it has begun, ms; what is left is for the next owners. */
+const finishTime = 3000;
 
 /** The partitions that the bus gives to this node. */
 export class Owner implements PartitionOwner {
   readonly #options: OwnerOptions;
   readonly #partitions = new Map<number, Partition>();
-  readonly #judgements = new Map<number, Judgements>();
   /** Why those are not consumed that the bus gives to this node. */
   readonly #refused = new Map<number, string>();
   readonly #restarts = new Map<number, () => void>();
@@ -29,20 +32,16 @@ export class Owner implements PartitionOwner {
     return this.#refused;
   }
 
-  /** How often a partition was begun anew. */
+  /** How often a partition began again. */
   get restarted(): number {
     return this.#restarted;
   }
 
   async assigned(partition: number, range: LogRange): Promise<number> {
     this.#partitions.get(partition)?.drop();
-    const judgements = this.#judgements.get(partition) ?? new Judgements();
-    this.#judgements.set(partition, judgements);
-    const own: Partition = new Partition(this.#options.partsOf(partition), {
-      verdict: (of) => judgements.verdict(of),
-      condemn: (one, verdict) => judgements.condemn(one, verdict),
-      onBroken: (trouble) => this.#broken(partition, { trouble, own, judgements }),
-    });
+    const own: Partition = new Partition(this.#options.partsOf(partition), (broken) =>
+      this.#broken(partition, { own, broken }),
+    );
     this.#partitions.set(partition, own);
     try {
       const from = await own.open(range);
@@ -74,12 +73,12 @@ export class Owner implements PartitionOwner {
     this.#partitions.get(partition)?.reached(at);
   }
 
-  /** Takes nothing more. Resolves when what was taken is stored and handed on, or when it has had the time to. */
+  /** Takes nothing more. Resolves when what was taken is stored, or when it has had the time to. */
   async finish(): Promise<void> {
     await Promise.all([...this.#partitions.values()].map((own) => this.#finish(own)));
   }
 
-  /** The store may have lost what it acknowledged: all are begun anew from what it has, once what was taken is finished. */
+  /** The store may have lost what it acknowledged: all begin again from what it has, once what was taken is finished. */
   async renew(): Promise<void> {
     await Promise.all(
       [...this.#partitions].map(async ([partition, own]) => {
@@ -92,31 +91,19 @@ export class Owner implements PartitionOwner {
   async #finish(own: Partition): Promise<void> {
     const { clock } = this.#options;
     const late = Promise.withResolvers<void>();
-    const cancel = clock.at(clock.now() + clusterLimits.stop, late.resolve);
+    const cancel = clock.at(clock.now() + finishTime, late.resolve);
     await Promise.race([late.promise, own.finish()]);
     cancel();
   }
 
-  #broken(
-    partition: number,
-    { trouble, own, judgements }: { trouble: Trouble; own: Partition; judgements: Judgements },
-  ): void {
+  #broken(partition: number, { own, broken }: { own: Partition; broken: Broken }): void {
     if (this.#partitions.get(partition) !== own) return;
     const { clock, log, restart } = this.#options;
-    const isFenced = trouble.why === 'fenced';
-    const times = isFenced ? 1 : judgements.broke(trouble);
-    const wait = isFenced ? clusterLimits.fencedRetry : waitAfter(times);
-    const words = isFenced ? 'another node has taken a partition' : 'a partition is begun anew';
-    const { why, at, error } = trouble;
-    log[isFenced ? 'info' : 'error'](words, {
-      partition,
-      why,
-      at,
-      times,
-      ...(error !== undefined && { error }),
-    });
+    if (broken.why === 'fenced') log.info('another node has taken a partition', { partition });
+    else log.error('a partition begins again from what is stored', { partition, ...broken });
     this.#restarted += 1;
     this.#restarts.get(partition)?.();
+    const wait = broken.why === 'fenced' ? fencedWait : brokenWait;
     this.#restarts.set(
       partition,
       clock.at(clock.now() + wait, () => {

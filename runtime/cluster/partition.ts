@@ -1,38 +1,68 @@
 import { Fault } from '../../core/base/fault.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { LogRange, LogRecord } from '../../core/ports/bus.ts';
+import type { BatchOutcome, LoggedEvent } from '../../core/ports/store.ts';
 import { idOf, partitionOf } from '../actors/actor-name.ts';
+import { HotActors } from '../actors/hot.ts';
+import type { StepCounts } from '../actors/step-counts.ts';
+import { type Answer, mistake, unknownOutcome } from './answer.ts';
+import { Batch, type Trouble } from './batch.ts';
+import { parsedCommand } from './command.ts';
 import { Deadlines } from './deadlines.ts';
-import { Intake } from './intake.ts';
-import { clusterLimits } from './limits.ts';
-import type { Judge, PartitionParts, Trouble } from './parts.ts';
-import { Relay } from './relay.ts';
-import { Steps } from './steps.ts';
+import { copyWindow, KnownCommands } from './known-commands.ts';
+import type { PartitionParts } from './parts.ts';
+import { isWorthTelling, retried, waitAfter } from './retried.ts';
+
+/** Records, and actors with due timers, of one commit. A larger one makes the first command wait longer for its answer. */
+const maxBatch = 256;
+/** Records that wait for their batch. Beyond: the bus delivers no more until some are taken. */
+const maxQueued = 1000;
+/** How often something is tried that fails because of a bug, and not of an outage; then it is given up. */
+export const maxTries = 5;
+/**
+ * How long a partition without steps waits before it asks the store whether it still has it, ms: another node may have taken
+ * it, or the store may have been rolled back.
+ */
+export const verifyInterval = 5000;
 
 /**
- * One partition, while this node has it: takes the commands of its log in their order, and the timers of its actors in
- * between, each at its time. Whatever it cannot go on from ends it; then it is begun anew from what is stored.
+ * One partition, while this node has it. A loop takes what is queued of its log, computes the steps in order on the states
+ * in memory, commits them together, and only then tells anybody. What it cannot go on from ends it; then it begins again
+ * from what is stored.
  */
 export class Partition {
   readonly #parts: PartitionParts;
-  readonly #judge: Judge;
+  readonly #onBroken: (why: Broken) => void;
+  readonly #hot: HotActors;
+  readonly #deadlines = new Deadlines();
+  readonly #known = new KnownCommands();
   /** Aborted when nothing more is to be done with what this knows. */
   readonly #over = new AbortController();
   readonly #gone = Promise.withResolvers<void>();
-  readonly #deadlines: Deadlines;
-  readonly #relay: Relay;
-  /** Once it is taken over. */
-  #own: Owned | undefined;
-  #last: Promise<void> = Promise.resolve();
-  /** Up to when the log is known, as long as that has not been dealt with. */
+  #queue: LogRecord[] = [];
+  /** Up to when the log is known to be read, as long as that has not been dealt with. */
   #reached: number | undefined;
   #isFinishing = false;
+  #epoch = 0;
+  /** Records up to this one were consumed before this node had the partition. */
+  #start = -1;
+  /** Offset that is stored. */
+  #place = -1;
+  #committedAt = 0;
+  #loop: Promise<void> = Promise.resolve();
+  #inFlight = 0;
+  #waiting: (() => void)[] = [];
+  /** Records of the next batch: one after a bug, to find out which of them is to blame, then more again. */
+  #most = maxBatch;
+  /** What was found out of records and timers that could not be committed, until they are passed. */
+  readonly #verdicts = new Map<Trouble, Answer>();
+  readonly #repeats = new Set<string>();
+  readonly #buried = new Set<number>();
 
-  constructor(parts: PartitionParts, judge: Judge) {
+  constructor(parts: PartitionParts, onBroken: (why: Broken) => void) {
     this.#parts = parts;
-    this.#judge = judge;
-    const { signal } = this.#over;
-    this.#deadlines = new Deadlines(parts, { judge, signal });
-    this.#relay = new Relay({ ...parts, signal, work: (jobs) => parts.work.committed(jobs) });
+    this.#onBroken = onBroken;
+    this.#hot = new HotActors(parts.hotActors);
   }
 
   get timers(): number {
@@ -40,113 +70,272 @@ export class Partition {
   }
 
   get actors(): number {
-    return this.#own?.steps.actors ?? 0;
+    return this.#hot.size;
   }
 
+  /** Steps that wait for the store. */
   get inFlight(): number {
-    return this.#own?.steps.inFlight ?? 0;
-  }
-
-  get backlog(): number {
-    return this.#relay.size;
+    return this.#inFlight;
   }
 
   /** Takes it over. Resolves with the offset to read from. Faults: `store.*`, `partition.misfit`. */
   async open(range: LogRange): Promise<number> {
-    const { store, partition, partitions, logId, types } = this.#parts;
-    const { signal } = this.#over;
+    const { store, partition, partitions, logId, clock, runOrders } = this.#parts;
     const [lease] = await store.acquire(partitions, { partitions: [partition], log: logId });
     if (!lease) throw new Error(`the store gave no lease of partition ${partition}`);
     const { epoch, offset } = lease;
     if (offset + 1 < range.first || offset >= range.next) throw misfit({ partition, offset, range });
-    for (const timer of await store.timers([partition])) {
-      const isOwn = partitionOf(idOf(timer.actor), partitions) === partition;
-      if (isOwn && types.knows(timer.actor)) this.#deadlines.arm(timer);
-    }
-    signal.throwIfAborted();
-    const onBroken = (trouble: Trouble) => this.#broken(trouble);
-    const steps = new Steps({ ...this.#parts, epoch, offset, signal, relay: this.#relay, onBroken });
-    const { deadlines, judge } = { deadlines: this.#deadlines, judge: this.#judge };
-    const intake = new Intake({ parts: this.#parts, judge, steps, deadlines, signal });
-    this.#own = { steps, intake, start: offset };
-    this.#relay.start();
+    this.#epoch = epoch;
+    this.#start = offset;
+    this.#place = offset;
+    this.#committedAt = clock.now();
+    await this.#forget();
+    // A former owner may have died before it ran them. Those that run already are known by their ids.
+    runOrders(await store.orders([partition]));
+    this.#over.signal.throwIfAborted();
+    this.#loop = this.#run();
     // Those before it tell which of the next ones are copies.
-    return Math.max(range.first, offset + 1 - clusterLimits.repeats);
+    return Math.max(range.first, offset + 1 - copyWindow);
   }
 
-  /** Resolves when they are taken and on their way to the store; where this is over, when somebody has said so. */
+  /** Resolves when there is room for more; where this is over, when somebody has said so. */
   async records(records: readonly LogRecord[]): Promise<void> {
-    await this.#serially(async ({ steps, intake, start }) => {
-      const { clock } = this.#parts;
-      const { prefetch } = clusterLimits;
-      for (const record of records) if (record.offset <= start) intake.passed(record);
-      const fresh = records.filter(({ offset }) => offset > start);
-      for (let at = 0; at < fresh.length && !this.#isFinishing; at += prefetch) {
-        const some = fresh.slice(at, at + prefetch);
-        await intake.take(some, this.#isOver);
-        // What comes after them on the log is not older.
-        const newest = some.at(-1)?.at ?? 0;
-        await this.#deadlines.runAll(Math.min(newest, clock.now()), { steps, isOver: this.#isOver });
+    for (const record of records) {
+      if (record.offset > this.#start) this.#queue.push(record);
+      else {
+        const command = parsedCommand(record.value);
+        // A former owner may have answered it.
+        if (!('problem' in command)) {
+          const { refusal } = this.#known.find(command.id, record.offset) ?? { refusal: unknownOutcome };
+          this.#known.add(command.id, record.offset, refusal);
+        }
       }
-    });
-    if (this.#isFinishing || this.#over.signal.aborted) await this.#gone.promise;
+    }
+    this.#changed();
+    while (this.#queue.length > maxQueued && !this.#isOver()) await this.#change();
+    if (this.#isOver()) await this.#gone.promise;
   }
 
-  /** The log is read up to `at`: what is due by then fires. */
+  /** The log is read up to `at`: what is due by then fires, once what was delivered is dealt with. */
   reached(at: number): void {
-    const isWaiting = this.#reached !== undefined;
     this.#reached = Math.max(this.#reached ?? at, at);
-    if (isWaiting) return;
-    void this.#serially(async ({ steps }) => {
-      const until = this.#reached ?? at;
-      this.#reached = undefined;
-      if (this.#isFinishing) return;
-      await this.#deadlines.runAll(until, { steps, isOver: this.#isOver });
-      steps.consume();
-    });
+    this.#changed();
   }
 
-  /** Takes nothing more. Resolves when what was taken is stored and handed on. */
+  /** Takes nothing more. Resolves when what was taken is stored. */
   async finish(): Promise<void> {
     this.#isFinishing = true;
-    await this.#serially(async ({ steps }) => steps.consume({ isOverdue: true }));
-    await this.#own?.steps.idle();
-    await this.#relay.idle();
+    this.#changed();
+    await this.#loop;
   }
 
   /** It may be another node's. */
   drop(): void {
     this.#over.abort();
     this.#gone.resolve();
+    this.#changed();
   }
 
-  readonly #isOver = () => this.#isFinishing || this.#over.signal.aborted;
+  #isOver(): boolean {
+    return this.#isFinishing || this.#over.signal.aborted;
+  }
 
-  /** One after the other. What goes wrong by a mistake of ours ends the partition; it is begun anew. */
-  #serially(work: (own: Owned) => Promise<void>): Promise<void> {
-    this.#last = this.#last.then(async () => {
-      if (!this.#own || this.#over.signal.aborted) return;
-      try {
-        await work(this.#own);
-      } catch (error) {
-        this.#broken({ why: 'bug', error });
+  /** Resolves when something has come or gone. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #changed(): void {
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (!this.#isOver()) {
+        const records = this.#queue.splice(0, this.#most);
+        const until = records.at(-1)?.at ?? this.#reached;
+        if (until === undefined) {
+          await this.#change();
+          continue;
+        }
+        if (records.length === 0) this.#reached = undefined;
+        this.#changed();
+        await this.#take(records, Math.min(until, this.#parts.clock.now()));
       }
-    });
-    return this.#last;
+    } catch (error) {
+      this.#broken({ why: 'bug', error });
+    }
   }
 
-  #broken(trouble: Trouble): void {
+  /** Computes and commits, again and again until it is stored. */
+  async #take(records: readonly LogRecord[], until: number): Promise<void> {
+    const { partition, clock } = this.#parts;
+    const { signal } = this.#over;
+    for (let tries = 1; !signal.aborted; tries += 1) {
+      const actors = this.#deadlines.take(until, this.#most);
+      // More may be due than one batch takes.
+      if (actors.length === this.#most) this.#reached = Math.max(this.#reached ?? until, until);
+      const batch = await this.#computed(records, { actors, until });
+      const to = records.at(-1)?.offset ?? this.#place;
+      const isIdle = records.length === 0 && batch.steps.length === 0;
+      if (isIdle && clock.now() - this.#committedAt < verifyInterval) return;
+      const outcome = await this.#committed(batch, to);
+      if (!outcome || signal.aborted) return;
+      if (outcome.outcome === 'ok') return this.#settle(batch, { to, positions: outcome.events });
+      if (outcome.outcome === 'fenced' || outcome.outcome === 'gap' || outcome.outcome === 'duplicate') {
+        return this.#broken({ why: outcome.outcome });
+      }
+      await this.#forget();
+      if (outcome.outcome === 'failed' && records.length + actors.length > 1) {
+        this.#queue.unshift(...records);
+        if (records.length === 0) this.#reached = until;
+        this.#most = 1;
+        return;
+      }
+      this.#judge(batch, { outcome, tries });
+      this.#parts.log.warn('a batch of steps is computed again', { partition, ...outcome, tries });
+      await pause(clock.now() + waitAfter(tries), { clock, signal });
+    }
+  }
+
+  async #computed(...[records, due]: Parameters<Batch['compute']>): Promise<Batch> {
+    const { store, bus, log, partition, onBuried } = this.#parts;
+    const batch = new Batch({
+      ...{ parts: this.#parts, hot: this.#hot, deadlines: this.#deadlines, known: this.#known },
+      ...{ verdicts: this.#verdicts, repeats: this.#repeats },
+      loadAll: (...asked) => this.#surely('actors could not be read', () => store.loadAll(...asked)),
+      bury: async (record, why) => {
+        const { offset, key } = record;
+        if (this.#buried.has(offset)) return;
+        log.error('a command is buried', { partition, offset, key, why });
+        await this.#surely('a command could not be buried', () => bus.bury(record, why));
+        this.#buried.add(offset);
+        onBuried();
+      },
+    });
+    await batch.compute(records, due);
+    return batch;
+  }
+
+  /**
+   * What came of it. When nobody knows, the same is sent again until somebody does: the store takes it once. `failed`: because of a
+   * bug. Undefined: this is over.
+   */
+  async #committed({ steps }: Batch, to: number): Promise<BatchOutcome | { outcome: 'failed' } | undefined> {
+    const { store, clock, log, partition, counts, probe } = this.#parts;
+    const { signal } = this.#over;
+    const batch = { partition, epoch: this.#epoch, from: this.#place, to, steps };
+    const count = (outcome: Parameters<StepCounts['count']>[1]) => {
+      for (const { actor } of steps) counts?.count(actor.slice(0, actor.indexOf('/')), outcome);
+    };
+    this.#inFlight = steps.length;
+    try {
+      for (let tries = 1; !signal.aborted; tries += 1) {
+        for (const { actor } of steps) probe?.('before commit', actor);
+        const began = clock.now();
+        try {
+          const outcome = await store.commitAll(batch);
+          if (steps.length > 0) counts?.committed(clock.now() - began);
+          const isRepeat =
+            outcome.outcome === 'duplicate' ||
+            (outcome.outcome === 'refused' && outcome.step === 0 && outcome.why === 'duplicate');
+          if (tries > 1 && isRepeat) return { outcome: 'ok', events: [] };
+          count(outcome.outcome === 'refused' ? outcome.why : outcome.outcome);
+          return outcome;
+        } catch (error) {
+          if (signal.aborted) return undefined;
+          count('failed');
+          if (isWorthTelling(tries))
+            log.warn('steps could not be stored; they are sent again', { partition, tries, error });
+          if (!(error instanceof Fault && error.status >= 500)) return { outcome: 'failed' };
+          await pause(clock.now() + waitAfter(tries), { clock, signal });
+        }
+      }
+      return undefined;
+    } finally {
+      this.#inFlight = 0;
+    }
+  }
+
+  /** It is stored: now it takes effect. */
+  #settle(batch: Batch, { to, positions }: { to: number; positions: readonly number[] }): void {
+    const { tail, work, mail, probe, clock, runOrders } = this.#parts;
+    this.#place = to;
+    this.#committedAt = clock.now();
+    for (const [actor, state] of batch.states) {
+      if (state) this.#hot.put(actor, state);
+      else this.#hot.drop(actor);
+    }
+    for (const [id, { offset, refusal }] of batch.seen) this.#known.add(id, offset, refusal);
+    this.#most = Math.min(maxBatch, this.#most * 2);
+    this.#repeats.clear();
+    for (const offset of this.#buried) if (offset <= to) this.#buried.delete(offset);
+    for (const trouble of this.#verdicts.keys()) {
+      if (typeof trouble === 'string' || trouble <= to) this.#verdicts.delete(trouble);
+    }
+    const events = batch.steps.flatMap(({ events, at }) => events.map((event) => ({ ...event, at })));
+    for (const { actor } of batch.steps) probe?.('after commit', actor);
+    if (positions.length === events.length) {
+      tail.committed(events.map((event, index): LoggedEvent => ({ ...event, position: positions[index]! })));
+    } else tail.wake();
+    for (const { actor } of batch.steps) probe?.('before effects', actor);
+    for (const { at, orders, jobs, cancels } of batch.steps) {
+      if (orders.length > 0) runOrders(orders);
+      if (jobs.length + cancels.length > 0) work.committed({ at, jobs, cancels });
+    }
+    for (const { command, answer } of batch.answers) mail.answer(command.replyTo, { id: command.id, answer });
+  }
+
+  /** What is to be done otherwise the next time. */
+  #judge(
+    { steps, troubles }: Batch,
+    { outcome, tries }: { outcome: BatchOutcome | { outcome: 'failed' }; tries: number },
+  ): void {
+    if (outcome.outcome === 'refused') {
+      const { step, why } = outcome;
+      if (why === 'lost') this.#verdicts.set(troubles[step]!, { outcome: 'lost' });
+      else if (why === 'duplicate') this.#repeats.add(steps[step]!.cause);
+      else if (tries >= maxTries) this.#verdicts.set(troubles[step]!, { fault: mistake });
+    } else if (tries >= maxTries) {
+      for (const trouble of troubles) this.#verdicts.set(trouble, { fault: mistake });
+    }
+  }
+
+  /** From here on only what is stored counts. */
+  async #forget(): Promise<void> {
+    const { store, partition, partitions, types } = this.#parts;
+    this.#hot.clear();
+    const timers = await this.#surely('timers could not be read', () => store.timers([partition]));
+    const isOwn = (actor: string) => partitionOf(idOf(actor), partitions) === partition && types.knows(actor);
+    this.#deadlines.reset(timers.filter(({ actor }) => isOwn(actor)));
+  }
+
+  /** Does it until it succeeds; throws when this is over. */
+  async #surely<T>(failure: string, work: () => Promise<T>): Promise<T> {
+    const { clock, log, partition } = this.#parts;
+    const { signal } = this.#over;
+    const result = await retried(work, {
+      clock,
+      signal,
+      onFailure: (error, tries) => {
+        if (isWorthTelling(tries)) log.warn(`${failure}; it is tried again`, { partition, tries, error });
+      },
+    });
+    signal.throwIfAborted();
+    return result as T;
+  }
+
+  #broken(why: Broken): void {
     if (this.#over.signal.aborted) return;
     this.#over.abort();
-    this.#judge.onBroken(trouble);
+    this.#onBroken(why);
   }
 }
 
-interface Owned {
-  readonly steps: Steps;
-  readonly intake: Intake;
-  /** Records up to this one were consumed before. */
-  readonly start: number;
+/** Why a partition cannot go on from where it stands. */
+export interface Broken {
+  readonly why: 'fenced' | 'gap' | 'duplicate' | 'bug';
+  readonly error?: unknown;
 }
 
 function misfit({ partition, offset, range }: { partition: number; offset: number; range: LogRange }): Fault {

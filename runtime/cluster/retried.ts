@@ -1,7 +1,9 @@
 import { pause } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 
-import { clusterLimits } from './limits.ts';
+/** Wait before a call to the store or the bus that failed is made again, ms; it doubles up to `longestWait`. */
+const firstWait = 100;
+const longestWait = 2000;
 
 /**
  * Does `work` until it succeeds, with doubling waits between the attempts. Undefined when the signal was aborted first:
@@ -26,8 +28,7 @@ export async function retried<T>(
 
 /** ms to wait after so many failures in a row. */
 export function waitAfter(tries: number): number {
-  const { retryFirst, retryMost } = clusterLimits;
-  return Math.min(retryMost, retryFirst * 2 ** Math.min(tries - 1, 20));
+  return Math.min(longestWait, firstWait * 2 ** Math.min(tries - 1, 20));
 }
 
 /** Whether a failure is to be logged: the first, and then ever more rarely, for it may go on for hours. */

@@ -13,7 +13,7 @@ async function reader(nodes: Nodes) {
   const { cluster } = await nodes.start('reader', { owns: false });
   return (id: string) =>
     cluster.catchUp
-      .certain(() => nodes.store.load(`tally/${id}`), id)
+      .certain(() => nodes.store.load(`tally/${id}`), partitionOf(id, partitions))
       .then(
         (found) => (found ? 'found' : 'none'),
         (error) => error,
@@ -22,7 +22,10 @@ async function reader(nodes: Nodes) {
 
 /** Acknowledged, and forgotten by the store. */
 async function lost(nodes: Nodes, work: () => Promise<unknown>): Promise<void> {
-  nodes.faults.commit = async ({ events }) => ({ outcome: 'ok', events: events.map(() => 1) });
+  nodes.faults.commit = async ({ steps }) => ({
+    outcome: 'ok',
+    events: steps.flatMap(({ events }) => events.map(() => 1)),
+  });
   await work();
   nodes.faults.commit = (_, run) => run();
 }

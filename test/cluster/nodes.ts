@@ -3,7 +3,7 @@ import { jsonLog } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
 import type { Actors } from '../../core/plugin/actor.ts';
 import type { Bus } from '../../core/ports/bus.ts';
-import type { CommitOutcome, LoggedEvent, Order, StepCommit, Store } from '../../core/ports/store.ts';
+import type { BatchOutcome, LoggedEvent, Order, StepBatch, Store } from '../../core/ports/store.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { EventHub } from '../../runtime/actors/events.ts';
 import type { HostOptions } from '../../runtime/actors/host.ts';
@@ -16,7 +16,6 @@ import { bareBroadcast } from '../kit/broadcast-actor.ts';
 import { trackedStore } from '../kit/tracked-store.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 import { mortal } from './mortal.ts';
-import { outboxStore, recordingQueue } from './outbox-store.ts';
 import { tally } from './tally.ts';
 
 export const partitions = 4;
@@ -39,19 +38,24 @@ export async function clusterNodes({
   const lines: string[] = [];
   const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
   const volatile = memoryVolatile({ clock });
-  const queue = recordingQueue();
-  const whole = outboxStore(tracked.store);
+  const whole = tracked.store;
   /** What a test does to commits; by default nothing. */
   const faults = {
-    commit: (_: StepCommit, run: () => Promise<CommitOutcome>): Promise<CommitOutcome> => run(),
-    load: (_: string): Promise<void> => Promise.resolve(),
+    commit: (_: StepBatch, run: () => Promise<BatchOutcome>): Promise<BatchOutcome> => run(),
+    load: (): Promise<void> => Promise.resolve(),
   };
   const restarts = new Set<() => void>();
   const store: Store = Object.assign(Object.create(whole) as Store, {
-    commit: (step: StepCommit) => faults.commit(step, () => whole.commit(step)),
-    load: async (actor: string, partition?: number) => {
-      await faults.load(actor);
-      return whole.load(actor, partition);
+    // Batches without steps are beside what tests look at.
+    commitAll: (batch: StepBatch) =>
+      batch.steps.length > 0 ? faults.commit(batch, () => whole.commitAll(batch)) : whole.commitAll(batch),
+    load: async (actor: string) => {
+      await faults.load();
+      return whole.load(actor);
+    },
+    loadAll: async (...asked: Parameters<Store['loadAll']>) => {
+      await faults.load();
+      return whole.loadAll(...asked);
     },
     onRestart(listener: () => void) {
       restarts.add(listener);
@@ -85,7 +89,6 @@ export async function clusterNodes({
       },
       volatile: life.bound(volatile),
       self: { node: name, incarnation: `${name}.1` },
-      jobs: life.bound(queue),
       own: new EventHub(bound, { log }),
       types: new ActorTypes([
         { type: bareBroadcast as never, tools: undefined },
@@ -139,7 +142,7 @@ export async function clusterNodes({
   };
 
   return {
-    ...{ clock, broker, store, queue, lines, start, faults, volatile },
+    ...{ clock, broker, store, jobs: whole.jobs, lines, start, faults, volatile },
     advance: (duration: string) => clock.advance(milliseconds(duration)),
     settle: () => clock.advance(0),
     /** The store's engine was started anew. */

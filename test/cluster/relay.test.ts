@@ -1,20 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import { partitionOf } from '../../runtime/actors/actor-name.ts';
-import { clusterLimits } from '../../runtime/cluster/limits.ts';
 import { clusterNodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';
 
 const add = (entry: string) => ({ type: 'add' as const, entry });
 
 describe('what a step leads to', () => {
-  it('is handed on: events to whoever reads along, jobs to their queue, and then it is settled', async () => {
+  it('is published on the bus, for readers outside', async () => {
     await using nodes = await clusterNodes();
     const a = await nodes.start('a');
     const partition = partitionOf('one', partitions);
     await a.actors.spawn(tally, 'one', undefined);
     await a.actors.ask(tally, 'one', add('1'));
-    await a.actors.ask(tally, 'one', { type: 'work' });
     await nodes.settle();
     expect(nodes.broker.published().map(({ key, value }) => [key, JSON.parse(value)])).toEqual([
       [
@@ -24,45 +22,54 @@ describe('what a step leads to', () => {
             id: `m${partition}.1/0/tally.added`,
             event: 'tally.added',
             cause: `m${partition}.1`,
-            epoch: 1,
           },
           ...{ createdAt: nodes.clock.now(), timestamp: nodes.clock.now() },
           emitted: { type: 'tally.added', entry: '1', at: nodes.clock.now() },
         },
       ],
     ]);
-    const job = `m${partition}.2/0/tally.work`;
-    expect(nodes.queue.added).toEqual([
-      {
-        ...{ id: job, kind: 'tally.work', child: 'work', actor: 'tally/one', input: '{"entries":1}' },
-        ...{ due: nodes.clock.now(), addedAt: nodes.clock.now() },
-      },
-    ]);
-    expect(await nodes.store.outbox?.pending(partition, { limit: 10 })).toEqual([]);
-
-    // Its result is a command like others, and whoever brought it finishes the job.
-    const given = { id: job, actor: 'tally/one', child: 'work' };
-    const conclude = () => a.cluster.conclude(given, { owner: 'w/1', result: { output: 'worked' } });
-    expect(await conclude()).toBe('ok');
-    expect(nodes.queue.finished).toEqual([job]);
-    expect((await nodes.tally('one'))?.entries).toEqual(['1', 'worked']);
-    expect(await conclude()).toBe('stale');
-    expect(
-      await a.cluster.conclude({ ...given, actor: 'tally/none' }, { owner: 'w/1', result: { output: 1 } }),
-    ).toBe('stale');
+    expect(a.metrics.text()).toContain('millrace_relay_backlog 0');
   });
 
-  it('cancels jobs that nobody waits for, also when the actor ends', async () => {
+  it('adds its jobs with the step, and takes their results with the one that finishes them', async () => {
     await using nodes = await clusterNodes();
     const a = await nodes.start('a');
     const partition = partitionOf('one', partitions);
     await a.actors.spawn(tally, 'one', undefined);
     await a.actors.ask(tally, 'one', { type: 'work' });
-    await a.actors.ask(tally, 'one', { type: 'unwind' });
-    await a.actors.ask(tally, 'one', { type: 'work' });
-    await a.actors.ask(tally, 'one', { type: 'end' });
-    await nodes.settle();
-    expect(nodes.queue.cancelled).toEqual([`m${partition}.1/0/tally.work`, `m${partition}.3/0/tally.work`]);
+    const id = `m${partition}.1/0/tally.work`;
+    const now = nodes.clock.now();
+    const claim = { owner: 'w/1', limit: 10, now, until: now + 30_000 };
+    const claimed = await nodes.jobs.claim('tally.work', claim);
+    expect(claimed).toMatchObject([{ id, child: 'work', actor: 'tally/one', input: '{"entries":0}' }]);
+    const job = { id, actor: 'tally/one', child: 'work' };
+    const conclude = (of: typeof job, owner: string) =>
+      a.cluster.conclude(of, { owner, result: { output: 'worked' } });
+    // Who does not hold it gives no result, and nobody else waits for that.
+    const [other] = await Promise.all([
+      conclude(job, 'w/2'),
+      a.actors.ask(tally, 'one', add('1')),
+      nodes.advance('1s'),
+    ]);
+    expect(other).toBe('lost');
+    expect(await conclude(job, 'w/1')).toBe('ok');
+    expect((await nodes.tally('one'))?.entries).toEqual(['1', 'worked']);
+    expect(await nodes.jobs.totals()).toEqual([]);
+    expect(await conclude(job, 'w/1')).toBe('stale');
+    expect(await conclude({ ...job, actor: 'tally/none' }, 'w/1')).toBe('stale');
+  });
+
+  it('cancels jobs that nobody waits for, also when the actor ends', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    await a.actors.spawn(tally, 'one', undefined);
+    const count = async () => (await nodes.jobs.totals())[0]?.count ?? 0;
+    for (const end of ['unwind', 'end'] as const) {
+      await a.actors.ask(tally, 'one', { type: 'work' });
+      expect(await count()).toBe(1);
+      await a.actors.ask(tally, 'one', { type: end });
+      expect(await count()).toBe(0);
+    }
   });
 
   it('that a dead owner left is handed on by the next one, before anything of its own', async () => {
@@ -82,7 +89,6 @@ describe('what a step leads to', () => {
     await b.actors.ask(tally, 'one', add('2'));
     await nodes.settle();
     expect(nodes.broker.published().map(({ value }) => JSON.parse(value).emitted.entry)).toEqual(['1', '2']);
-    expect(await nodes.store.outbox?.pending(partitionOf('one', partitions), { limit: 10 })).toEqual([]);
   });
 
   it('waits while another engine is away, and comes in order when it is back', async () => {
@@ -108,30 +114,6 @@ describe('what a step leads to', () => {
     ]);
     expect(a.metrics.text()).toContain('millrace_relay_backlog 0');
   });
-
-  it('makes its partition wait when too much of it waits', async () => {
-    await using nodes = await clusterNodes();
-    const a = await nodes.start('a');
-    await a.actors.spawn(tally, 'one', undefined);
-    const { publish } = a.bus;
-    let isDown = true;
-    a.bus.publish = async (records) => {
-      if (isDown) throw new Fault('bus.unknown', { status: 503, message: 'no answer' });
-      return publish(records);
-    };
-    const count = clusterLimits.backlog + 300;
-    const asks = Array.from({ length: count }, (_, n) =>
-      a.actors.ask(tally, 'one', add(`${n}`)).catch((e) => e.code),
-    );
-    await nodes.advance('2s');
-    const taken = (await nodes.tally('one'))?.entries.length ?? 0;
-    expect(taken).toBeGreaterThanOrEqual(clusterLimits.backlog);
-    expect(taken).toBeLessThanOrEqual(clusterLimits.backlog + clusterLimits.pipeline);
-    isDown = false;
-    await nodes.advance('5s');
-    expect((await Promise.all(asks)).filter((one) => typeof one === 'string')).toEqual([]);
-    expect(nodes.broker.published()).toHaveLength(count);
-  }, 30_000);
 
   it('is refused when its jobs cannot be taken, and nothing changes', async () => {
     await using nodes = await clusterNodes();
@@ -172,7 +154,6 @@ describe('what a step leads to', () => {
     expect(first).toMatchObject({ reason: 'too large', record: { partition: -1, offset: -1, key: 'event' } });
     expect(JSON.parse(first?.record.value ?? '')).toMatchObject({ id, event: 'tally.added' });
     expect(second?.reason).toContain('501 characters');
-    expect(await nodes.store.outbox?.pending(partition, { limit: 10 })).toEqual([]);
     expect(a.metrics.text()).toContain('millrace_events_buried_total 2');
     expect(nodes.lines.filter((line) => line.includes('an event is buried'))).toHaveLength(2);
   });

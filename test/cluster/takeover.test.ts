@@ -2,9 +2,9 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { StepCommit } from '../../core/ports/store.ts';
+import type { BatchStep } from '../../core/ports/store.ts';
 import { partitionOf } from '../../runtime/actors/actor-name.ts';
-import { clusterLimits } from '../../runtime/cluster/limits.ts';
+import { maxTries, verifyInterval } from '../../runtime/cluster/partition.ts';
 import { bareBroadcast, broadcastScript, publish, settings } from '../kit/broadcast-actor.ts';
 import { type ClusterNode, clusterNodes, type Nodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';
@@ -46,17 +46,16 @@ async function left(nodes: Nodes) {
     sessions: (await store.resources.list('stream', { where: { parentId: settings.id }, limit: 10 })).length,
     timers: (await store.timers()).map(({ name }) => name),
     actor: await store.load(`broadcast/${settings.id}`),
-    unsettled: await Promise.all([0, 1, 2, 3].map((p) => store.outbox?.pending(p, { limit: 10 }))),
     orders: (await store.orders()).length,
   };
 }
 
 async function run(killAt?: { step: number; point: Point }) {
   await using nodes = await clusterNodes();
-  const commits: StepCommit[] = [];
-  nodes.faults.commit = async (step, run) => {
+  const commits: (BatchStep & { epoch: number })[] = [];
+  nodes.faults.commit = async ({ steps, epoch }, run) => {
     const outcome = await run();
-    if (outcome.outcome === 'ok') commits.push(step);
+    if (outcome.outcome === 'ok') commits.push(...steps.map((step) => ({ ...step, epoch })));
     return outcome;
   };
   let steps = 0;
@@ -92,7 +91,6 @@ describe('an owner that dies in a step', async () => {
     // Those of the session are for plugins alone.
     expect(whole.left.published).toBe(4);
     expect(whole.left.sessions).toBe(1);
-    expect(whole.left.unsettled.flat()).toEqual([]);
     expect(whole.left.orders).toBe(0);
     expect(whole.commits).toHaveLength(script.length + 1);
   });
@@ -165,7 +163,10 @@ describe('a log that is read again', () => {
     await a.actors.ask(tally, 'two', { type: 'wind' });
     await a.actors.ask(tally, 'one', add('1'));
     await nodes.advance('8s');
-    nodes.faults.commit = async ({ events }) => ({ outcome: 'ok', events: events.map(() => 1) });
+    nodes.faults.commit = async ({ steps }) => ({
+      outcome: 'ok',
+      events: steps.flatMap(({ events }) => events.map(() => 1)),
+    });
     await nodes.advance('3s');
     await a.actors.ask(tally, 'one', add('2'));
     nodes.faults.commit = (_, run) => run();
@@ -181,9 +182,9 @@ describe('a log that is read again', () => {
     await using nodes = await clusterNodes();
     const a = await nodes.start('a');
     await a.actors.spawn(tally, 'one', undefined);
-    let left = clusterLimits.tries + 1;
-    nodes.faults.commit = async (step, run) =>
-      left-- > 0 ? { outcome: 'gap', offset: step.consumed!.from - 1 } : run();
+    let left = maxTries + 1;
+    nodes.faults.commit = async ({ from }, run) =>
+      left-- > 0 ? { outcome: 'gap', offset: from - 1 } : run();
     const asked = a.actors.ask(tally, 'one', add('1')).catch((error) => error);
     await nodes.advance('30s');
     await asked;
@@ -196,10 +197,10 @@ describe('a log that is read again', () => {
     await a.actors.spawn(bareBroadcast, settings.id, settings);
     // What the store answers then: it is at an older place than the owner knows.
     let isDue = true;
-    nodes.faults.commit = async (step, run) => {
+    nodes.faults.commit = async ({ from }, run) => {
       if (!isDue) return run();
       isDue = false;
-      return { outcome: 'gap', offset: step.consumed!.from - 1 };
+      return { outcome: 'gap', offset: from - 1 };
     };
     const asked = a.actors.ask(bareBroadcast, settings.id, publish('p1'));
     await nodes.advance('2s');
@@ -212,12 +213,12 @@ describe('a log that is read again', () => {
     await a.actors.spawn(tally, 'quiet', undefined);
     await nodes.advance('10s');
     const before = a.cluster.owned.length;
-    const consume = nodes.store.consume.bind(nodes.store);
+    const { commitAll } = nodes.store;
     const rolledBack = new Set([partitionOf('quiet', partitions)]);
-    nodes.store.consume = async (place) =>
-      rolledBack.delete(place.partition) ? { outcome: 'gap', offset: place.from - 1 } : consume(place);
+    nodes.store.commitAll = async (batch) =>
+      rolledBack.delete(batch.partition) ? { outcome: 'gap', offset: batch.from - 1 } : commitAll(batch);
     await nodes.advance('6s');
-    expect(nodes.lines.filter((line) => line.includes('begun anew'))).toHaveLength(1);
+    expect(nodes.lines.filter((line) => line.includes('begins again'))).toHaveLength(1);
     expect(rolledBack).toEqual(new Set());
     expect(a.cluster.owned).toHaveLength(before);
     await a.actors.ask(tally, 'quiet', add('x'));
@@ -249,13 +250,13 @@ describe('a partition with nothing to do', () => {
     await nodes.start('a');
     await nodes.advance('10s');
     let asked = 0;
-    const consume = nodes.store.consume.bind(nodes.store);
-    nodes.store.consume = (place) => {
+    const { commitAll } = nodes.store;
+    nodes.store.commitAll = (batch) => {
       asked += 1;
-      return consume(place);
+      return commitAll(batch);
     };
     await nodes.advance('60s');
-    expect(asked).toBe((partitions * 60_000) / clusterLimits.verify);
+    expect(asked).toBe((partitions * 60_000) / verifyInterval);
     expect(nodes.lines.join()).not.toContain('another node has taken');
     await nodes.store.acquire(partitions, { partitions: [0] });
     await nodes.advance('6s');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { partitionOf } from '../../runtime/actors/actor-name.ts';
-import { LogTime } from '../../runtime/cluster/log-time.ts';
+import { Deadlines } from '../../runtime/cluster/deadlines.ts';
 import { clusterNodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';
 
@@ -158,19 +158,34 @@ describe('timers', () => {
   });
 });
 
-describe('the time of a log', () => {
-  it('rings what is due, earliest first, and nothing that was cancelled', () => {
-    const time = new LogTime();
-    const rung: number[] = [];
+describe('deadlines', () => {
+  it('ring when they are due, earliest first, and not when they were moved or removed', () => {
+    const deadlines = new Deadlines();
     const dues = Array.from({ length: 500 }, (_, n) => (n * 7919) % 1000);
-    const cancels = dues.map((due) => time.at(due, () => rung.push(due)));
-    const kept = dues.filter((_, n) => n % 3 === 0);
-    for (const [n, cancel] of cancels.entries()) if (n % 3 !== 0) cancel();
-    time.reach(499);
-    expect(rung).toEqual(kept.filter((due) => due <= 499).sort((a, b) => a - b));
-    time.reach(100);
-    expect(time.now()).toBe(499);
-    time.reach(2000);
-    expect(rung).toEqual(kept.sort((a, b) => a - b));
+    for (const [n, due] of dues.entries()) deadlines.set({ actor: `a/${n}`, name: 't', due });
+    for (const n of dues.keys()) {
+      if (n % 3 === 1) deadlines.set({ actor: `a/${n}`, name: 't', due: null });
+      if (n % 3 === 2) deadlines.set({ actor: `a/${n}`, name: 't', due: 5000 });
+    }
+    const kept = dues.flatMap((due, n) => (n % 3 === 0 ? due : [])).sort((a, b) => a - b);
+    const rung: number[] = [];
+    for (const until of [499, 100, 2000]) {
+      for (let some = deadlines.take(until, 7); some.length > 0; some = deadlines.take(until, 7)) {
+        for (const actor of some) {
+          const due = deadlines.due(actor, until);
+          rung.push(due?.due ?? -1);
+          deadlines.done(due!);
+        }
+      }
+      expect(rung).toEqual(kept.filter((due) => due <= Math.max(499, until)));
+    }
+    expect(deadlines.size).toBe(dues.filter((_, n) => n % 3 === 2).length);
+  });
+
+  it('that are set again and again far ahead take no more memory for it', () => {
+    const deadlines = new Deadlines();
+    for (let due = 0; due < 100_000; due += 1) deadlines.set({ actor: 'a/1', name: 't', due: 1e6 + due });
+    expect(deadlines.take(1e6 + 99_998, 9)).toEqual([]);
+    expect(deadlines.take(1e6 + 99_999, 9)).toEqual(['a/1']);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { jsonLog } from '../../core/base/log.ts';
-import type { StepCommit, Store } from '../../core/ports/store.ts';
+import type { Store } from '../../core/ports/store.ts';
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { ActorHost, type HostOptions } from '../../runtime/actors/host.ts';
 import { bareBroadcast, broadcastScript, settings } from '../kit/broadcast-actor.ts';
@@ -11,11 +11,9 @@ export interface StoredData {
   /** As the next process opens it. */
   open(): Promise<Store>;
   remove(): Promise<void>;
-  /** For a driver that logs events with a second call: whether that one fails. */
-  breakLog?(isBroken: boolean): Promise<void>;
 }
 
-type Point = Parameters<NonNullable<HostOptions['probe']>>[0] | 'before log';
+type Point = Parameters<NonNullable<HostOptions['probe']>>[0];
 const began = 1_000_000;
 
 const script = broadcastScript(began);
@@ -27,17 +25,8 @@ async function run(data: StoredData, stopAt?: { step: number; point: Point }) {
   const start = async () => {
     const store = await data.open();
     let isDead = false;
-    const commit = async (step: StepCommit) => {
-      const isLast = !hasStopped && steps === stopAt?.step && stopAt.point === 'before log';
-      if (!isLast) return store.commit(step);
-      hasStopped = true;
-      isDead = true;
-      await data.breakLog?.(true);
-      await store.commit(step).finally(() => data.breakLog?.(false));
-      throw new Error('stopped here');
-    };
     const host = new ActorHost({
-      store: { ...store, commit },
+      store,
       clock: virtualClock({ start: began }),
       leases: await store.acquire(16),
       log: jsonLog({ level: 'error', now: () => 0, write: () => {} }),
@@ -104,16 +93,9 @@ function unless(code: string) {
 export function stepCrashes(name: string, make: () => Promise<StoredData>): void {
   describe(`a process that stops in a step, on ${name}`, () => {
     let whole: Awaited<ReturnType<typeof run>>['result'];
-    let points: Point[] = [];
+    const points: Point[] = ['before commit', 'after commit', 'before effects'];
     beforeAll(async () => {
-      const data = await make();
-      points = [
-        'before commit',
-        'after commit',
-        'before effects',
-        ...(data.breakLog ? ['before log' as const] : []),
-      ];
-      whole = (await run(data)).result;
+      whole = (await run(await make())).result;
     });
 
     it('has a script with something to lose', () => {

@@ -6,7 +6,6 @@ import { Fault } from '../../core/base/fault.ts';
 import { definePlugin, type Plugin } from '../../core/plugin/plugin.ts';
 import { field, resource } from '../../core/plugin/resource.ts';
 import { token } from '../../core/plugin/token.ts';
-import type { Jobs } from '../../core/ports/jobs.ts';
 import { job } from '../../machines/job.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import streams from '../../plugins/streams/index.ts';
@@ -181,23 +180,6 @@ describe('boot', () => {
       'effect c.long: backoff.first must not be above backoff.most',
       'effect c/slash: its name must match /^[a-z][a-zA-Z0-9.-]{0,99}$/',
     ]);
-  });
-
-  it('closes a queue of jobs that is an engine of its own, when nobody needs it any more', async () => {
-    const calls: string[] = [];
-    const jobs = (own: Jobs) =>
-      Object.assign(Object.create(own) as Jobs, { close: async () => void calls.push('queue') });
-    const one = plugin('a', { start: () => () => void calls.push('plugin') });
-    await using w = await world({ plugins: [one], jobs });
-    await w.stop();
-    expect(calls).toEqual(['plugin', 'queue']);
-    const broken = plugin('b', {
-      start() {
-        throw new Error('as asked');
-      },
-    });
-    await expect(world({ plugins: [broken], jobs })).rejects.toThrow('as asked');
-    expect(calls).toEqual(['plugin', 'queue', 'queue']);
   });
 
   it('stops once and in order, however often it is told to', async () => {

@@ -26,7 +26,7 @@ interface NodeOptions {
   readonly concurrency?: number;
 }
 
-const steps = (store: SqliteStore) => begin({ store, time: virtualTime(start), isOneEngine: true });
+const steps = (store: SqliteStore) => begin({ store, time: virtualTime(start) });
 
 function job(id: string, parts: Partial<JobWrite> = {}): JobWrite {
   return { id, kind, child: 'delivery', input: `{"id":"${id}"}`, due: start, ...parts };

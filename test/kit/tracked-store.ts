@@ -1,26 +1,17 @@
-import type { Store, StoredResource } from '../../core/ports/store.ts';
-import { rowHomes } from './row-homes.ts';
+import type { Store } from '../../core/ports/store.ts';
 
-/** A store whose calls in flight can be waited for, and whose readers must be right about where rows are. */
+/** A store whose calls in flight can be waited for. */
 export function trackedStore<S extends Store>(store: S): { store: S; idle: () => Promise<void> } {
   let inFlight = 0;
-  const homes = rowHomes();
-  const track = <T extends object>(target: T, what = ''): T =>
+  const track = <T extends object>(target: T): T =>
     new Proxy(target, {
       get(object, name) {
         const value = Reflect.get(object, name, object) as unknown;
-        if (name === 'resources' || name === 'events' || name === 'jobs') return track(value as object, name);
+        if (name === 'resources' || name === 'events' || name === 'jobs') return track(value as object);
         if (typeof value !== 'function') return value;
         return (...args: unknown[]) => {
-          if (what === '') homes.called(String(name), args);
-          const answer = value.apply(object, args) as unknown;
-          const found = (row: StoredResource | undefined) => {
-            homes.found(String(name), { args, row });
-            return row;
-          };
-          if (!(answer instanceof Promise))
-            return what === 'resources' ? found(answer as StoredResource | undefined) : answer;
-          const result = what === 'resources' ? answer.then(found) : answer;
+          const result = value.apply(object, args) as unknown;
+          if (!(result instanceof Promise)) return result;
           inFlight += 1;
           const done = () => {
             inFlight -= 1;

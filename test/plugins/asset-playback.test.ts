@@ -21,10 +21,10 @@ async function given(options: Parameters<GivenFilm>[0] = {}) {
   });
   const counted =
     ({ resources }: Kit): Kit['resources']['find'] =>
-    async (kind, index, value, place) => {
+    async (kind, index, value) => {
       lookups.push(value);
       if (fault) throw fault;
-      return resources.find(kind, index, value, place);
+      return resources.find(kind, index, value);
     };
   const plugins = shipped.map((plugin) => (plugin.id === 'assets' ? watched(plugin) : plugin));
   const w = await world({ plugins: [...plugins, maker.plugin] });

@@ -45,7 +45,7 @@ export const longest = [
   'test/e2e/crash.e2e.ts',
   'test/media/recording/recorder-crash.e2e.ts',
   'test/mp4/on-demand.e2e.ts',
-  'test/conformance/jobs/bullmq-driver.e2e.ts',
+  'test/conformance/jobs/redis-driver.e2e.ts',
   'test/engines/lifetime.e2e.ts',
   'test/media/push/srt-push.e2e.ts',
   'test/fleet/start.e2e.ts',

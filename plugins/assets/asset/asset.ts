@@ -10,6 +10,9 @@ export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
   type: 'asset',
   machine: assetMachine,
   version: 1,
+  get kinds() {
+    return [assetKind];
+  },
   rows(context, state) {
     const { id, account, createdAt, name, playbackId, source } = context.asset;
     const row = { kind: assetKind, id, account, createdAt, name };

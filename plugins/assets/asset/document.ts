@@ -49,7 +49,7 @@ export function assetRow(
   id: string,
   { resources }: Pick<AssetsKit, 'resources'>,
 ): Promise<StoredResource | undefined> {
-  return resources.get(assetKind, id, { isBeside: true });
+  return resources.get(assetKind, id);
 }
 
 /** The row for a playback id from a URL. Text of another shape costs no read. */
@@ -58,7 +58,7 @@ export async function watchedRow(
   { resources }: Pick<AssetsKit, 'resources'>,
 ): Promise<StoredResource | undefined> {
   if (!isPlaybackId(playbackId)) return undefined;
-  return resources.find(assetKind, 'playbackId', playbackId, { isBeside: true });
+  return resources.find(assetKind, 'playbackId', playbackId);
 }
 
 export function isPlaybackId(text: string): boolean {

@@ -21,7 +21,7 @@ import { shownAsset } from './present.ts';
 
 /** The service that other plugins make assets with. */
 export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
-  const { actors, resources, clock } = kit;
+  const { actors, clock } = kit;
   const { schema, present } = shownAsset(kit);
 
   const find = async (id: string): Promise<AssetReference | undefined> => {
@@ -32,7 +32,7 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
     const { id, account, name, source, userTags = {}, createdByTokenName = null } = given;
     const settings = {
       ...{ id, account, name, source, createdByTokenName, userTags },
-      ...{ playbackId: resources.nameBeside(id, newPlaybackId), createdAt: clock.now() },
+      ...{ playbackId: newPlaybackId(), createdAt: clock.now() },
     };
     // Also if it was deleted: the caller does not know about that yet.
     await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch((error: unknown) => {

@@ -28,7 +28,7 @@ export async function madeOnce<T>(
   { resources, clock }: Pick<AssetsKit, 'resources' | 'clock'>,
 ): Promise<T> {
   for (;;) {
-    const row = await resources.get(kind, id, { isPlain: true });
+    const row = await resources.get(kind, id);
     if (row) return JSON.parse(row.body) as T;
     const body = JSON.stringify(make());
     const first = { kind, id, account: '', createdAt: clock.now(), name: '', body, indexes: {}, revision: 0 };

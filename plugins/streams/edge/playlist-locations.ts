@@ -18,7 +18,7 @@ export interface PlaylistLocation {
 export function playlistLocations({ clock, resources }: Pick<StreamsKit, 'clock' | 'resources'>) {
   const known = new Map<string, { readonly at: number; readonly location: Promise<PlaylistLocation> }>();
   const read = async (playbackId: string): Promise<PlaylistLocation> => {
-    const row = await resources.find('stream', 'playbackId', playbackId, { isBeside: true });
+    const row = await resources.find('stream', 'playbackId', playbackId);
     // Invented ids must not fill the memory.
     if (row === undefined) known.delete(playbackId);
     const document = row && documentOf(row);

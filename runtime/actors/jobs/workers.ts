@@ -26,7 +26,6 @@ export class JobWorkers implements JobQueue {
   #onEnded = () => {};
   #recounting: Promise<void> | undefined;
   #countedAt = Number.NEGATIVE_INFINITY;
-  readonly #stops: (() => void)[] = [];
 
   constructor(options: WorkersOptions) {
     this.#options = options;
@@ -48,7 +47,6 @@ export class JobWorkers implements JobQueue {
       else log.warn('jobs wait for an effect of no enabled plugin', { kind, count });
     }
     this.#claims.open();
-    this.#stops.push(jobs.subscribe(() => this.#claims.wake()));
   }
 
   /**
@@ -57,7 +55,6 @@ export class JobWorkers implements JobQueue {
    */
   async stop(): Promise<void> {
     const { clock, log } = this.#options;
-    for (const stop of this.#stops.splice(0)) stop();
     const closed = this.#claims.close();
     for (const id of this.#runs.keys()) this.#interrupt(id, 'stopping');
     let cancel = () => {};
@@ -191,7 +188,7 @@ export interface WorkersOptions extends Omit<RunOptions, 'onPutBack' | 'onGivenU
   readonly kinds: readonly JobKind[];
   readonly counts?: JobCounts;
   /**
-   * The queue is shared with other nodes: jobs come to it after the commit, and they are counted now and then.
+   * The queue is shared with other nodes: jobs are counted now and then.
    */
   readonly isShared?: boolean;
 }

@@ -150,10 +150,9 @@ export class RedisConnection {
 
   #told(error: unknown): unknown {
     if (error instanceof Fault || !(error instanceof Error)) return error;
-    // Errors of ours, and those that BullMQ numbers.
+    // Errors of ours.
     if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError)
       return error;
-    if (typeof (error as { code?: unknown }).code === 'number') return error;
     const reply = /^[A-Z]{2,}\b/.exec(error.message)?.[0];
     if (isReply(error) && !(reply && passing.has(reply))) return error;
     return this.#unavailable(error.message, error);

@@ -1,7 +1,7 @@
 /** Connections to Redis, but for the store's own. */
 export const redisLimits = {
   /**
-   * How long an answer is waited for, ms. Beyond: whoever asked gets 503 `volatile.unavailable` or `jobs.unavailable`; the
+   * How long an answer is waited for, ms. Beyond: whoever asked gets 503 `volatile.unavailable`; the
    * connection is made anew, and until it is, others get the same at once.
    */
   answer: 3000,

@@ -1,4 +1,3 @@
-import { expect } from 'vitest';
 import type { JobWrite } from '../../../core/ports/jobs.ts';
 import type { CommitOutcome, Lease, StepCommit } from '../../../core/ports/store.ts';
 import { step } from '../store/fixtures.ts';
@@ -18,11 +17,7 @@ export const [j0, j1, j2, j3, j4, late, gone] = [
 ] as [string, string, string, string, string, string, string];
 
 /** Commits steps of actors, each from where the last one left it. `start`: when the check begins. */
-export async function begin({
-  store,
-  time,
-  isOneEngine,
-}: Pick<OpenedJobs, 'store' | 'time' | 'isOneEngine'>): Promise<Begun> {
+export async function begin({ store, time }: Pick<OpenedJobs, 'store' | 'time'>): Promise<Begun> {
   const start = time.now();
   const [lease] = (await store.acquire(1)) as [Lease];
   return {
@@ -45,14 +40,6 @@ export async function begin({
       const now = parts.now ?? time.now();
       return { owner: own, limit: 100, until: now + 30_000, ...parts, now };
     },
-    async expectMoment(moment, ask) {
-      const from = time.now();
-      const actual = await ask();
-      const to = time.now();
-      if (isOneEngine) return expect(actual).toBe(moment);
-      expect(actual).toBeGreaterThanOrEqual(moment - (to - from) - rounding);
-      expect(actual).toBeLessThanOrEqual(moment + (from - start) + rounding);
-    },
   };
 }
 
@@ -67,12 +54,4 @@ export interface Begun {
     now: number;
     until: number;
   };
-  /**
-   * That `ask` answers the end of a lease: exact where callers name it. Where it is written down as a length of time it may be later
-   * by as long as that was on its way, and is told too early by as long as the question was.
-   */
-  expectMoment(moment: number, ask: () => Promise<number | undefined>): Promise<void>;
 }
-
-/** ms, of the lengths of time on that way. */
-const rounding = 10;

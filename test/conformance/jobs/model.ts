@@ -1,5 +1,5 @@
 import type { Job, Jobs } from '../../../core/ports/jobs.ts';
-import type { StepCommit } from '../../../core/ports/store.ts';
+import type { BatchStep } from '../../../core/ports/store.ts';
 
 interface ModelJob extends Job {
   /** When it can be claimed: its time, or the end of its lease. */
@@ -10,20 +10,18 @@ interface ModelJob extends Job {
 
 export interface ModelJobs {
   readonly jobs: Jobs;
-  canFinish(step: StepCommit): boolean;
-  /** The step's part, once it is sure to be written; the ids that it added with a lease. */
-  write(step: StepCommit): void;
+  canFinish(step: BatchStep): boolean;
+  /** Returns what undoes all that was done since. */
+  save(): () => void;
+  /** The step's part, once it is sure to be written. */
+  write(step: BatchStep): void;
 }
 
-/**
- * The Jobs port in the plainest words there are. A lease that has ended is its owner's until another has it; with
- * `endsAt`, which tells the time, it is nobody's at once.
- */
-export function modelJobs(options: { endsAt?: () => number } = {}): ModelJobs {
+/** The Jobs port in the plainest words there are. A lease that has ended is its owner's until another has it. */
+export function modelJobs(): ModelJobs {
   // In the order in which they were added.
   let all: ModelJob[] = [];
-  const { endsAt = () => -Infinity } = options;
-  const ownerOf = (job: ModelJob) => (job.ready > endsAt() ? job.owner : undefined);
+  const ownerOf = (job: ModelJob) => job.owner;
   const held = (owner: string, id: string) => all.find((job) => job.id === id && ownerOf(job) === owner);
   const remove = (fits: (job: ModelJob) => boolean) => {
     all = all.filter((job) => !fits(job));
@@ -97,6 +95,12 @@ export function modelJobs(options: { endsAt?: () => number } = {}): ModelJobs {
 
   return {
     jobs,
+    save() {
+      const before = all.map((job) => ({ ...job }));
+      return () => {
+        all = before;
+      };
+    },
     canFinish: ({ finish }) => !finish || held(finish.owner, finish.id) !== undefined,
     write(step) {
       if (step.finish) remove(({ id }) => id === step.finish?.id);

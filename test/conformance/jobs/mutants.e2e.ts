@@ -27,8 +27,8 @@ async function failures(checks: readonly JobCheck[], mutate: (driver: Halves) =>
     const store = sqliteStore({ file: ':memory:' });
     const driver = mutate({ store, jobs: store.jobs });
     try {
-      const about = { time: virtualTime(start), isOneEngine: true };
-      await check.run({ ...driver, ...about, reopen: async () => driver, close: () => store.close() }, 1);
+      const about = { time: virtualTime(start) };
+      await check.run({ ...driver, ...about, reopen: async () => driver, close: () => store.close() });
     } catch (error) {
       if (!(error instanceof Error && error.name === 'AssertionError')) throw error;
       failed.push(check.name);

@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import type { Job } from '../../../core/ports/jobs.ts';
 import type { Lease, StepCommit, Store } from '../../../core/ports/store.ts';
 import { start, step } from '../store/fixtures.ts';
 import { modelStore } from '../store/model.ts';
@@ -18,7 +17,7 @@ interface Call {
 
 /**
  * Generated calls, several in flight at once, against the model. They hit each other often: few jobs, few owners, and
- * time that moves on by about a lease. For drivers of one engine, which go by the times of their callers.
+ * time that moves on by about a lease.
  */
 export const sequenceChecks: readonly JobCheck[] = seedsTo(16).map((seed) => ({
   name: `generated calls are answered as the model answers them, seed ${seed}`,
@@ -29,7 +28,7 @@ export const sequenceChecks: readonly JobCheck[] = seedsTo(16).map((seed) => ({
     let driver: Halves = { store, jobs };
     let time = start;
     const chance = chances(seed);
-    const generate = generator(chance, { lease: lease as Lease, pace: numbers(chance) });
+    const generate = generator(chance, lease as Lease);
     for (let batch = 0; batch < batches; batch++) {
       time += chance.below(12);
       const calls = await generate(model, time);
@@ -51,128 +50,6 @@ export const sequenceChecks: readonly JobCheck[] = seedsTo(16).map((seed) => ({
   },
 }));
 
-interface Ticks {
-  /** A length of real time in which all calls of a batch are made. Whatever ends or falls due does so where one begins. */
-  readonly tick: number;
-  /** Behind what happens where a tick begins. */
-  readonly settled: number;
-}
-
-/**
- * The same for drivers that go by a clock of their own: time goes by in ticks, and one call is made after the other,
- * because which of two that are under way comes first is theirs to choose.
- */
-export const pacedChecks: readonly JobCheck[] = seedsTo(3).map((seed) => ({
-  name: `generated calls are answered as the model answers them, at the pace of real time, seed ${seed}`,
-  async run({ store, jobs, time, reopen }, slowness) {
-    const [tick, settled] = [300 * slowness, 100 * slowness];
-    let now = 0;
-    const model = modelStore({ endsAt: () => now });
-    const [lease] = await store.acquire(1);
-    await model.acquire(1);
-    let driver: Halves = { store, jobs };
-    const chance = chances(seed);
-    const generate = generator(chance, { lease: lease as Lease, pace: ticks(chance, { tick, settled }) });
-    const nextTick = async (count: number) => {
-      const begins = Math.ceil(time.now() / tick + count) * tick;
-      await time.at(begins);
-      now = begins + settled;
-      await time.at(now);
-      return begins + tick;
-    };
-    for (let batch = 0; batch < 20; batch++) {
-      const ends = await nextTick(chance.below(2));
-      for (const call of await generate(model, now)) {
-        const given = await answer(call, driver);
-        await time.before(ends);
-        const expected = await answer(call, { store: model, jobs: model.jobs });
-        expectAlike({ batch, text: call.text, given, expected, now, settled });
-      }
-      const totals = await driver.jobs.totals();
-      await time.before(ends);
-      expect(totals).toEqual(await model.jobs.totals());
-    }
-    driver = await reopen();
-    const ends = await nextTick(8);
-    expect(await driver.jobs.totals()).toEqual(await model.jobs.totals());
-    const all = { owner: 'last/a', limit: 1000, now, until: now + 60_000 };
-    for (const kind of kinds) {
-      const given = { value: await driver.jobs.claim(kind, all) };
-      await time.before(ends);
-      const expected = { value: await model.jobs.claim(kind, all) };
-      expectAlike({ batch: -1, text: `claim ${kind}`, given, expected, now, settled });
-    }
-    expect(await driver.jobs.next(kinds, 'last/a')).toBeUndefined();
-  },
-}));
-
-interface Answers {
-  readonly batch: number;
-  readonly text: string;
-  readonly given: { readonly value?: unknown; readonly code?: unknown };
-  readonly expected: Answers['given'];
-  readonly now: number;
-  readonly settled: number;
-}
-
-/** Lists of jobs have the same jobs, and those that nobody had yet in the same order; moments to come are about the same. */
-function expectAlike({ batch, text, given, expected, now, settled }: Answers): void {
-  const [one, other] = [given.value, expected.value];
-  if (text.startsWith('claim ')) {
-    expect({ batch, text, jobs: byId(one as Job[]) }).toEqual({ batch, text, jobs: byId(other as Job[]) });
-    expect({ batch, text, fresh: fresh(one as Job[]) }).toEqual({
-      batch,
-      text,
-      fresh: fresh(other as Job[]),
-    });
-  } else if (text.startsWith('next ') && typeof one === 'number' && typeof other === 'number') {
-    if (one <= Date.now() && other <= now) return;
-    expect({ batch, text, next: Math.abs(one - other) < settled }).toEqual({ batch, text, next: true });
-  } else {
-    expect({ batch, text, given }).toEqual({ batch, text, given: expected });
-  }
-}
-
-function byId(jobs: readonly Job[]): Job[] {
-  return jobs.toSorted((one, other) => (one.id < other.id ? -1 : 1));
-}
-
-function fresh(jobs: readonly Job[]): string[] {
-  return jobs.filter(({ attempt }) => attempt === 1).map(({ id }) => id);
-}
-
-/** How a sequence uses time. */
-interface Pace {
-  /** When a job is due that is added or put back now. */
-  due(now: number): number;
-  /** The end of a lease of now. */
-  end(now: number): number;
-  /** For a claim. */
-  now(now: number): number;
-  readonly limit: number;
-}
-
-function numbers({ below }: Chances): Pace {
-  return {
-    due: (now) => now + below(60) - 20,
-    end: (now) => now + 10 + below(30),
-    now: (now) => now,
-    limit: 4,
-  };
-}
-
-/** No two moments are alike, so that the order of those that come at one time does not matter. */
-function ticks({ below }: Chances, { tick, settled }: Ticks): Pace {
-  let made = 0;
-  const moment = (now: number, count: number) => now - settled + count * tick + (made++ % 40);
-  return {
-    due: (now) => moment(now, below(4)),
-    end: (now) => moment(now, 1 + below(4)),
-    now: () => Date.now(),
-    limit: 1000,
-  };
-}
-
 interface Chances {
   below(bound: number): number;
   chance(share: number): boolean;
@@ -193,7 +70,7 @@ function chances(seed: number): Chances {
 
 function generator(
   { below, chance, pick, some }: Chances,
-  { lease, pace }: { lease: Lease; pace: Pace },
+  lease: Lease,
 ): (model: Store, time: number) => Promise<Call[]> {
   let causes = 0;
   let actors = ['a/1', 'a/2', 'a/3'];
@@ -213,7 +90,13 @@ function generator(
       jobs: some(4, () => {
         const id = anyId();
         return {
-          ...{ id, kind: id.slice(-2), child: pick(['x', 'y']), input: `${below(100)}`, due: pace.due(time) },
+          ...{
+            id,
+            kind: id.slice(-2),
+            child: pick(['x', 'y']),
+            input: `${below(100)}`,
+            due: time + below(60) - 20,
+          },
         };
       }),
       cancels: some(3, anyId),
@@ -226,12 +109,12 @@ function generator(
     const owner = pick(owners);
     const id = anyId();
     const kind = pick(kinds);
-    const claim = { owner, limit: pace.limit - below(pace.limit === 4 ? 4 : 1), until: pace.end(time) };
-    const leases = some(5, () => ({ id: anyId(), until: pace.end(time) }));
-    const release = { id, due: pace.due(time), ...(chance(0.3) && { isUncounted: true }) };
+    const claim = { owner, limit: 4 - below(4), until: time + 10 + below(30) };
+    const leases = some(5, () => ({ id: anyId(), until: time + 10 + below(30) }));
+    const release = { id, due: time + below(60) - 20, ...(chance(0.3) && { isUncounted: true }) };
     const claims: Call = {
       text: `claim ${kind} ${JSON.stringify(claim)}`,
-      make: ({ jobs }) => jobs.claim(kind, { ...claim, now: pace.now(time) }),
+      make: ({ jobs }) => jobs.claim(kind, { ...claim, now: time }),
     };
     return pick<Call>([
       claims,
@@ -258,7 +141,7 @@ function generator(
   };
 }
 
-async function answer(call: Call, driver: Halves): Promise<Answers['given']> {
+async function answer(call: Call, driver: Halves): Promise<{ value: unknown } | { code: unknown }> {
   try {
     return { value: await call.make(driver) };
   } catch (error) {

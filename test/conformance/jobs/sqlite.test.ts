@@ -15,7 +15,7 @@ jobsConformance('sqlite, file', async () => {
   const time = virtualTime(start);
   return {
     ...open(),
-    ...{ time, isOneEngine: true },
+    time,
     async reopen() {
       await current.close();
       current = sqliteStore({ file });
@@ -31,7 +31,7 @@ jobsConformance('sqlite, file', async () => {
 jobsConformance('sqlite, memory', async () => {
   const store = sqliteStore({ file: ':memory:' });
   const opened = { store, jobs: store.jobs };
-  const about = { time: virtualTime(start), isOneEngine: true };
+  const about = { time: virtualTime(start) };
   return { ...opened, ...about, reopen: async () => opened, close: () => store.close() };
 });
 
@@ -39,6 +39,6 @@ jobsConformance('sqlite, memory', async () => {
 jobsConformance('model', async () => {
   const store = modelStore();
   const opened = { store, jobs: store.jobs };
-  const about = { time: virtualTime(start), isOneEngine: true };
+  const about = { time: virtualTime(start) };
   return { ...opened, ...about, reopen: async () => opened, close: () => store.close() };
 });

@@ -1,16 +1,12 @@
-/** The time of a check. Moments are epoch ms. */
+/** The time of a check: numbers and nothing else, because drivers go by the times of their callers. Moments are epoch ms. */
 export interface SuiteTime {
   now(): number;
-  /** A time at which the moment has not come yet: the last such one, where the time can be chosen. */
+  /** The last time at which the moment has not come yet. */
   before(moment: number): Promise<number>;
-  /** A time at which it has come: the first such one, where the time can be chosen. */
+  /** The first time at which it has come. */
   at(moment: number): Promise<number>;
 }
 
-/** What a check had to do before some moment took until after it: nothing is known of the driver. */
-export class TooSlow extends Error {}
-
-/** Numbers and nothing else, for drivers that go by the times of their callers. */
 export function virtualTime(start: number): SuiteTime {
   let now = start;
   return {
@@ -25,32 +21,3 @@ export function virtualTime(start: number): SuiteTime {
     },
   };
 }
-
-/**
- * For drivers that go by a clock of their own: it is waited for. `leasing` is told of each call that sets the end of a lease: whoever
- * names a moment does so before it is written down, as a length of time, so it may end later by as long as the call took.
- */
-export function realTime(): SuiteTime & { leasing<T>(call: Promise<T>): Promise<T> } {
-  let longest = 0;
-  return {
-    async leasing(call) {
-      const from = Date.now();
-      const value = await call;
-      longest = Math.max(longest, Date.now() - from);
-      return value;
-    },
-    now: () => Date.now(),
-    before: async (moment) => {
-      const now = Date.now();
-      if (now >= moment) throw new TooSlow(`${now - moment} ms late`);
-      return now;
-    },
-    at: async (moment) => {
-      const end = moment + longest + reserve;
-      while (Date.now() < end) await Bun.sleep(end - Date.now());
-      return Date.now();
-    },
-  };
-}
-
-const reserve = 50;

@@ -7,7 +7,7 @@ import { jobKind } from '../../../runtime/actors/jobs/kind.ts';
 import { freeJobs } from '../../../runtime/actors/jobs/leases.ts';
 import { JobWorkers } from '../../../runtime/actors/jobs/workers.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
-import { bullmqJobs } from '../../../runtime/drivers/jobs/bullmq/index.ts';
+import { redisStore } from '../../../runtime/drivers/store/redis/index.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import type { ChildOptions } from './worker-process.ts';
 
@@ -15,7 +15,7 @@ const { url, namespace, node, kind, lease, work, concurrency } = JSON.parse(
   process.argv[2] as string,
 ) as ChildOptions;
 const clock = systemClock();
-const jobs = bullmqJobs({ url, namespace, log: silentLog });
+const { jobs } = redisStore({ url, namespace, log: silentLog });
 const effect = {
   ...{ concurrency, timeout: 3_600_000, lease, attempts: 100, backoff: { first: 1, most: 10 } },
   run: ({ id, attempt, signal }: { id: string; attempt: number; signal: AbortSignal }) =>

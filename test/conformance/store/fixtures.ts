@@ -1,9 +1,11 @@
 import type {
+  BatchStep,
   CommitOutcome,
   EventWrite,
   Lease,
   ResourceCommit,
   ResourceWrite,
+  StepBatch,
   StepCommit,
   Store,
 } from '../../../core/ports/store.ts';
@@ -30,6 +32,15 @@ export function step(lease: Lease, parts: Partial<StepCommit> = {}): StepCommit 
     cancels: [],
     ...parts,
   };
+}
+
+/** A batch of such steps. */
+export function batch(
+  lease: Lease,
+  { from, to, steps = [] }: { from: number; to: number; steps?: readonly Partial<BatchStep>[] },
+): StepBatch {
+  const { partition, epoch } = lease;
+  return { partition, epoch, from, to, steps: steps.map((parts) => step(lease, parts)) };
 }
 
 export function row(parts: Partial<ResourceWrite> = {}): ResourceWrite {

@@ -1,11 +1,14 @@
 import { writeSync } from 'node:fs';
 import { redisStore } from '../../../runtime/drivers/store/redis/index.ts';
 import { sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 import { event, row, step } from './fixtures.ts';
 
 /** Commits without end and writes each acknowledged step to standard output at once. Killed by its parent. */
 const place = process.argv[2] ?? '';
-const store = place.startsWith('redis:') ? redisStore({ url: place }) : sqliteStore({ file: place });
+const store = place.startsWith('redis:')
+  ? redisStore({ url: place, log: silentLog })
+  : sqliteStore({ file: place });
 const [lease] = await store.acquire(1);
 if (!lease) throw new Error('acquire gave no lease');
 

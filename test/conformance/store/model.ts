@@ -1,8 +1,9 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { Jobs } from '../../../core/ports/jobs.ts';
 import type {
+  BatchOutcome,
+  BatchStep,
   CommitOutcome,
-  Consumed,
   EventWrite,
   Filter,
   FilterCondition,
@@ -11,6 +12,7 @@ import type {
   LoggedEvent,
   Order,
   ResourceWrite,
+  StepBatch,
   StepCommit,
   Store,
   StoredActor,
@@ -22,7 +24,7 @@ import { modelJobs } from '../jobs/model.ts';
 type ModelRow = StoredResource & { kind: string; indexes: Readonly<Record<string, string>> };
 
 /** The port in the plainest words there are: what a driver's answers are compared with. Nothing here is fast. */
-export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store & { readonly jobs: Jobs } {
+export function modelStore(): Store & { readonly jobs: Jobs } {
   let partitions: { partition: number; epoch: number; counter: number; offset: number }[] = [];
   let boundTo: string | undefined;
   const actors = new Map<string, StoredActor>();
@@ -34,7 +36,7 @@ export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store
   let position = 0;
   const cursors = new Map<string, number>();
   let orders: (Order & { partition: number })[] = [];
-  const work = modelJobs(options);
+  const work = modelJobs();
 
   const get = (kind: string, id: string) => rows.find((row) => row.kind === kind && row.id === id);
 
@@ -50,42 +52,82 @@ export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store
       return position;
     });
 
-  const commit = (step: StepCommit): CommitOutcome => {
-    const owned = partitions.find((one) => one.partition === step.partition);
-    if (owned?.epoch !== step.epoch) return { outcome: 'fenced' };
-    const problem = step.consumed && misplaced(owned.offset, step.consumed);
-    if (problem) return problem;
-    const isUnique = step.counter !== undefined || step.finish !== undefined || step.consumed?.isCause;
-    const consumed = isUnique ? undefined : causes.get(step.cause);
-    if (consumed) {
-      if (step.consumed) owned.offset = step.consumed.to;
-      return { outcome: 'duplicate' };
-    }
-    if (!work.canFinish(step)) return { outcome: 'lost' };
+  /** Why the step cannot be taken; undefined when it can. */
+  const refusal = (step: BatchStep, isUnique: boolean): 'duplicate' | 'lost' | 'conflict' | undefined => {
+    if (!isUnique && !step.finish && causes.has(step.cause)) return 'duplicate';
+    if (!work.canFinish(step)) return 'lost';
     const sequence = actors.get(step.actor)?.sequence ?? 0;
-    if (sequence !== step.sequence || ended.has(step.actor)) return { outcome: 'conflict' };
+    return sequence !== step.sequence || ended.has(step.actor) ? 'conflict' : undefined;
+  };
 
-    if (!isUnique) causes.set(step.cause, { at: step.at });
-    if (step.consumed) owned.offset = step.consumed.to;
-    if (step.counter !== undefined) owned.counter = Math.max(owned.counter, step.counter);
+  const take = (step: BatchStep, { partition, isUnique }: { partition: number; isUnique: boolean }) => {
+    if (!isUnique && !step.finish) causes.set(step.cause, { at: step.at });
     if (step.state === null) {
       actors.delete(step.actor);
       ended.set(step.actor, step.at);
       timers = timers.filter((timer) => timer.actor !== step.actor);
     } else {
-      actors.set(step.actor, { state: step.state, version: step.version, sequence: sequence + 1 });
+      actors.set(step.actor, { state: step.state, version: step.version, sequence: step.sequence + 1 });
       for (const { name, due } of step.timers) {
         timers = timers.filter((timer) => timer.actor !== step.actor || timer.name !== name);
-        if (due !== null) timers.push({ actor: step.actor, name, due, partition: step.partition });
+        if (due !== null) timers.push({ actor: step.actor, name, due, partition });
       }
     }
     for (const row of step.rows) put(row);
     for (const order of step.orders) {
-      if (!orders.some((one) => one.id === order.id)) orders.push({ ...order, partition: step.partition });
+      if (!orders.some((one) => one.id === order.id)) orders.push({ ...order, partition });
     }
     work.write(step);
-    const events = append(step.events, step.at);
+    return append(step.events, step.at);
+  };
+
+  const commit = (step: StepCommit): CommitOutcome => {
+    const { partition, epoch, counter } = step;
+    const owned = partitions.find((one) => one.partition === partition);
+    if (owned?.epoch !== epoch) return { outcome: 'fenced' };
+    const isUnique = counter !== undefined;
+    const why = refusal(step, isUnique);
+    if (why) return { outcome: why };
+    if (counter !== undefined) owned.counter = Math.max(owned.counter, counter);
+    return { outcome: 'ok', events: take(step, { partition, isUnique }) };
+  };
+
+  const commitAll = ({ partition, epoch, from, to, steps }: StepBatch): BatchOutcome => {
+    const owned = partitions.find((one) => one.partition === partition);
+    if (owned?.epoch !== epoch) return { outcome: 'fenced' };
+    const { offset } = owned;
+    if (offset !== from)
+      return from < to && offset >= to ? { outcome: 'duplicate' } : { outcome: 'gap', offset };
+    const kept = save();
+    const events: number[] = [];
+    for (const [index, step] of steps.entries()) {
+      const isUnique = step.isLogged === true;
+      const why = refusal(step, isUnique);
+      if (why) {
+        kept();
+        return { outcome: 'refused', step: index, why };
+      }
+      events.push(...take(step, { partition, isUnique }));
+    }
+    owned.offset = to;
     return { outcome: 'ok', events };
+  };
+
+  /** Returns what undoes all that was done since. */
+  const save = () => {
+    const undoJobs = work.save();
+    const maps = [actors, ended, causes].map(
+      (map) => [map as Map<string, unknown>, new Map(map as Map<string, unknown>)] as const,
+    );
+    const before = { timers, rows, log: [...log], position, orders: [...orders] };
+    return () => {
+      undoJobs();
+      for (const [map, old] of maps) {
+        map.clear();
+        for (const [name, value] of old) map.set(name, value);
+      }
+      ({ timers, rows, log, position, orders } = before);
+    };
   };
 
   const present = ({ id, account, createdAt, name, body, revision }: ModelRow): StoredResource => ({
@@ -127,17 +169,21 @@ export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store
       for (const one of wanted) one.epoch += 1;
       return wanted.map((one) => ({ ...one }));
     },
-    async consume({ partition, epoch, ...place }) {
-      const owned = partitions.find((one) => one.partition === partition);
-      if (owned?.epoch !== epoch) return { outcome: 'fenced' };
-      const problem = misplaced(owned.offset, place);
-      if (problem) return problem;
-      owned.offset = place.to;
-      return { outcome: 'ok', events: [] };
-    },
     isConsumed: async (cause) => causes.has(cause),
     load: async (actor) => actors.get(actor),
+    async loadAll(some, named) {
+      return {
+        actors: new Map(
+          some.flatMap((actor): [string, StoredActor | null][] => {
+            const stored = actors.get(actor) ?? (ended.has(actor) ? null : undefined);
+            return stored === undefined ? [] : [[actor, stored]];
+          }),
+        ),
+        consumed: new Set(named.filter((cause) => causes.has(cause))),
+      };
+    },
     commit: async (step) => commit(step),
+    commitAll: async (batch) => commitAll(batch),
     async write(write) {
       if (write.rows.some((row) => (get(row.kind, row.id)?.revision ?? 0) !== row.revision)) {
         return { outcome: 'conflict' };
@@ -188,11 +234,6 @@ export function modelStore(options: Parameters<typeof modelJobs>[0] = {}): Store
     jobs: work.jobs,
     close: async () => {},
   };
-}
-
-function misplaced(offset: number, { from, to }: Consumed): CommitOutcome | undefined {
-  if (offset === from) return undefined;
-  return from < to && offset >= to ? { outcome: 'duplicate' } : { outcome: 'gap', offset };
 }
 
 function key(timer: StoredTimer): string {

@@ -13,7 +13,8 @@ export interface Call {
   readonly text: string;
   make(store: Store): Promise<unknown>;
   /** For a commit: where it would leave its actor. */
-  readonly moves?: { readonly actor: string; readonly sequence: number; readonly partition: number };
+  readonly moves?: readonly { readonly actor: string; readonly sequence: number }[];
+  readonly partition?: number;
   readonly leases?: true;
 }
 
@@ -102,14 +103,16 @@ export function generator(seed: number): Generator {
     return consumed;
   };
 
-  const anyStep = (): Call => {
-    const actor = pick(names.actors);
-    const lease = leases[actor.charCodeAt(0) % partitions] ?? anyLease();
+  const anyCommit = (
+    partition: number,
+  ): { commit: StepCommit; moves: NonNullable<Call['moves']>[number] } => {
+    const own = names.actors.filter((actor) => actor.charCodeAt(0) % partitions === partition);
+    const actor = pick(own);
+    const lease = leases[partition] ?? anyLease();
     const home = String(lease.partition);
     const guess = guesses.get(actor) ?? 0;
     const sequence = chance(0.9) ? guess : Math.max(0, guess + below(3) - 1);
     const isEnd = chance(0.08);
-    const numbered = chance(0.3) && { cause: `d${lease.partition}.${++direct}`, counter: direct - below(3) };
     const commit: StepCommit = step(lease, {
       epoch: chance(0.95) ? lease.epoch : lease.epoch - 1,
       actor,
@@ -118,19 +121,34 @@ export function generator(seed: number): Generator {
       state: isEnd ? null : `{"n":${below(1000)}}`,
       version: 1 + below(2),
       cause: chance(0.15) ? `again-${home}-${below(4)}` : `${actor}-${time}-${below(1e9)}`,
-      ...numbered,
-      ...(chance(0.4) && {
-        consumed: { ...anyConsumed(lease.partition), ...(chance(0.5) && { isCause: true }) },
-      }),
       rows: some(3, () => anyRow(home)),
       timers: some(3, () => ({ name: pick(['t', 'u']), due: chance(0.3) ? null : time + below(50) })),
       events: some(3, anyEvent),
       orders: some(2, () => anyOrder(lease.partition)),
     });
     // A guess only: the commit may be refused, and then those for the same actor in this batch are, too.
-    const moves = { actor, sequence: isEnd ? 0 : sequence + 1, partition: lease.partition };
+    const moves = { actor, sequence: isEnd ? 0 : sequence + 1 };
     guesses.set(actor, moves.sequence);
-    return { moves, text: `commit ${JSON.stringify(commit)}`, make: (store) => store.commit(commit) };
+    return { commit, moves };
+  };
+
+  const anyStep = (): Call => {
+    const { commit, moves } = anyCommit(below(partitions));
+    const numbered = chance(0.3) && { cause: `d${commit.partition}.${++direct}`, counter: direct - below(3) };
+    const whole = { ...commit, ...numbered };
+    return { moves: [moves], text: `commit ${JSON.stringify(whole)}`, make: (store) => store.commit(whole) };
+  };
+
+  const anyBatch = (): Call => {
+    const partition = below(partitions);
+    const all = some(5, () => anyCommit(partition));
+    const { epoch } = all[0]?.commit ?? anyLease();
+    const steps = all.map(({ commit }) => ({ ...commit, ...(chance(0.4) && { isLogged: true }) }));
+    const whole = { partition, epoch, ...anyConsumed(partition), steps };
+    return {
+      ...{ partition, moves: all.map(({ moves }) => moves), text: `batch ${JSON.stringify(whole)}` },
+      make: (store) => store.commitAll(whole),
+    };
   };
 
   const anyWrite = (): Call => {
@@ -174,6 +192,10 @@ export function generator(seed: number): Generator {
       { text: 'timers', make: (store) => store.timers() },
       { text: 'timers of 1', make: (store) => store.timers([1]) },
       { text: 'orders of 0', make: (store) => store.orders([0]) },
+      {
+        text: 'load all',
+        make: (store) => store.loadAll([...names.actors, 'a/none'], ['again-0-1', 'again-1-2', 'none']),
+      },
       { text: 'load', make: (store) => Promise.all(names.actors.map((actor) => store.load(actor))) },
     ]);
   };
@@ -182,12 +204,9 @@ export function generator(seed: number): Generator {
     const ids = some(4, () => anyOrder(below(partitions)).id);
     const consumer = pick(names.consumers);
     const position = below(events + 1);
-    const { partition, epoch } = anyLease();
-    const place = { partition, epoch: chance(0.95) ? epoch : epoch - 1, ...anyConsumed(partition) };
     return pick<Call>([
       { text: `acknowledge ${ids}`, make: (store) => store.acknowledge(ids) },
       { text: `advance ${consumer} ${position}`, make: (store) => store.events.advance(consumer, position) },
-      { text: `consume ${JSON.stringify(place)}`, make: (store) => store.consume(place) },
     ]);
   };
 
@@ -216,7 +235,12 @@ export function generator(seed: number): Generator {
       // Alone: a sweep is made in stretches, and reads beside writes in flight may see either side of them.
       if (chance(0.05)) return [sweep()];
       if (chance(0.3)) return [anyRead(), anyRead(), anyRead()];
-      return [anyStep(), ...some(12, () => (chance(0.75) ? anyStep() : chance(0.6) ? anyWrite() : other()))];
+      return [
+        anyStep(),
+        ...some(12, () =>
+          chance(0.75) ? (chance(0.5) ? anyStep() : anyBatch()) : chance(0.6) ? anyWrite() : other(),
+        ),
+      ];
     },
     learn(call, answer) {
       const { value } = answer as { value?: Lease[] & { outcome?: string; offset?: number } };
@@ -229,10 +253,11 @@ export function generator(seed: number): Generator {
           (lease, partition) => taken.get(partition)?.offset ?? offsets[partition] ?? lease.offset,
         );
       }
-      if (call.moves && value?.outcome === 'gap' && value.offset !== undefined) {
-        offsets[call.moves.partition] = value.offset;
+      if (call.partition !== undefined && value?.outcome === 'gap' && value.offset !== undefined) {
+        offsets[call.partition] = value.offset;
       }
-      if (call.moves && value?.outcome === 'ok') known.set(call.moves.actor, call.moves.sequence);
+      if (value?.outcome === 'ok')
+        for (const { actor, sequence } of call.moves ?? []) known.set(actor, sequence);
     },
   };
 }

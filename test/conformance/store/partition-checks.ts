@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
-import type { CommitOutcome, Consumed, Lease, StepCommit, Store } from '../../../core/ports/store.ts';
-import { partitionOf } from '../../../runtime/actors/actor-name.ts';
+import type { BatchOutcome, BatchStep, CommitOutcome, Lease, Store } from '../../../core/ports/store.ts';
 import type { Check } from './check.ts';
-import { bothLives, event, row, start, step } from './fixtures.ts';
+import { batch, bothLives, event, row, start, step } from './fixtures.ts';
 
 const order = { id: 'cause/0/close', type: 'close', body: '{}' };
 
@@ -39,13 +38,13 @@ export const partitionChecks: readonly Check[] = [
     },
   },
   {
-    name: 'a step moves the offset of its partition, and that lasts',
+    name: 'a batch moves the offset of its partition, and that lasts',
     async run({ store, reopen }) {
       const [zero, one] = await leasesOf(store, 2);
       expect([zero.offset, one.offset]).toEqual([-1, -1]);
-      await ok(store.commit(step(one, { consumed: { from: -1, to: 4, isCause: true } })));
-      await ok(store.commit(step(one, { sequence: 1, consumed: { from: 4, to: 4 } })));
-      await ok(store.commit(step(one, { sequence: 2, consumed: { from: 4, to: 9 } })));
+      await ok(store.commitAll(batch(one, { from: -1, to: 4, steps: [{ isLogged: true }] })));
+      await ok(store.commitAll(batch(one, { from: 4, to: 4, steps: [{ sequence: 1 }] })));
+      await ok(store.commitAll(batch(one, { from: 4, to: 9, steps: [{ sequence: 2 }] })));
       await ok(store.commit(step(one, { sequence: 3 })));
       const offsets = async (of: Store) => (await of.acquire(2)).map(({ offset }) => offset);
       expect(await offsets(store)).toEqual([-1, 9]);
@@ -53,39 +52,39 @@ export const partitionChecks: readonly Check[] = [
     },
   },
   {
-    name: 'where the log is consumed decides over a step, in every combination',
+    name: 'where the log is consumed decides over a batch, in every combination',
     async run({ store }) {
       const [lease] = await leasesOf(store, 1);
-      await ok(store.consume({ ...lease, from: -1, to: 10 }));
+      await ok(store.commitAll(batch(lease, { from: -1, to: 10 })));
       // [from, to] and what is answered while 10 is stored.
-      const cases: [number, number, CommitOutcome['outcome']][] = [
-        ...([
-          [-1, 0, 'duplicate'],
-          [9, 10, 'duplicate'],
-          [3, 10, 'duplicate'],
-        ] as const),
-        ...([
-          [9, 11, 'gap'],
-          [11, 12, 'gap'],
-          [11, 11, 'gap'],
-          [9, 9, 'gap'],
-          [-1, -1, 'gap'],
-        ] as const),
-      ].map(([from, to, outcome]) => [from, to, outcome]);
+      const cases: [number, number, BatchOutcome['outcome']][] = [
+        ...(
+          [
+            [-1, 0],
+            [9, 10],
+            [3, 10],
+          ] as const
+        ).map(([from, to]) => [from, to, 'duplicate'] as [number, number, 'duplicate']),
+        ...(
+          [
+            [9, 11],
+            [11, 12],
+            [11, 11],
+            [9, 9],
+            [-1, -1],
+          ] as const
+        ).map(([from, to]) => [from, to, 'gap'] as [number, number, 'gap']),
+      ];
       for (const [index, [from, to, outcome]] of cases.entries()) {
         const expected = outcome === 'gap' ? { outcome, offset: 10 } : { outcome };
-        const parts: Partial<StepCommit> = {
+        const parts: Partial<BatchStep> = {
           ...{ actor: `a/${index}`, rows: [row()], events: [event('e1')], orders: [order] },
           ...{ cause: `case-${index}`, timers: [{ name: 't', due: 1 }] },
         };
-        for (const isCause of [true, false]) {
-          const consumed = { from, to, isCause };
-          expect({ consumed, ...(await store.commit(step(lease, { ...parts, consumed }))) }).toEqual({
-            ...{ consumed, ...expected },
-          });
+        for (const steps of [[parts], []]) {
+          const answer = await store.commitAll(batch(lease, { from, to, steps }));
+          expect({ from, to, ...answer }).toEqual({ from, to, ...expected });
         }
-        const place = { ...lease, from, to };
-        expect({ from, to, ...(await store.consume(place)) }).toEqual({ from, to, ...expected });
         expect(await store.isConsumed(`case-${index}`)).toBe(false);
       }
       expect(await store.resources.get('stream', 's1')).toBeUndefined();
@@ -94,76 +93,118 @@ export const partitionChecks: readonly Check[] = [
     },
   },
   {
-    name: 'the epoch is looked at before the log, the log before the cause, the cause before the sequence',
+    name: 'the epoch is looked at before the log, the log before the steps',
     async run({ store }) {
       const [former] = await leasesOf(store, 1);
       const [lease] = await leasesOf(store, 1);
-      const whole = { cause: 'c', consumed: { from: -1, to: 5 } };
-      await ok(store.commit(step(lease, whole)));
-      expect(await store.commit(step(former, whole))).toEqual({ outcome: 'fenced' });
-      expect(await store.consume({ ...former, from: 5, to: 6 })).toEqual({ outcome: 'fenced' });
-      expect(await store.commit(step(lease, whole))).toEqual({ outcome: 'duplicate' });
-      const further = { ...whole, consumed: { from: 6, to: 7 } };
-      expect(await store.commit(step(lease, further))).toEqual({ outcome: 'gap', offset: 5 });
-      const next = { ...whole, sequence: 9, consumed: { from: 5, to: 6 } };
-      expect(await store.commit(step(lease, next))).toEqual({ outcome: 'duplicate' });
+      const whole = { from: -1, to: 5, steps: [{ cause: 'c' }] };
+      await ok(store.commitAll(batch(lease, whole)));
+      expect(await store.commitAll(batch(former, whole))).toEqual({ outcome: 'fenced' });
+      expect(await store.commitAll(batch(former, { from: 5, to: 6 }))).toEqual({ outcome: 'fenced' });
+      expect(await store.commitAll(batch(lease, whole))).toEqual({ outcome: 'duplicate' });
+      expect(await store.commitAll(batch(lease, { ...whole, from: 6, to: 7 }))).toEqual({
+        outcome: 'gap',
+        offset: 5,
+      });
+      const again = { from: 5, to: 6, steps: [{ cause: 'c', sequence: 9 }] };
+      expect(await store.commitAll(batch(lease, again))).toEqual(refused(0, 'duplicate'));
     },
   },
   {
-    name: 'a record whose cause was consumed is consumed with it; a conflict consumes nothing',
-    async run({ store }) {
+    name: 'the steps of a batch are written together or not at all',
+    async run({ store, reopen }) {
       const [lease] = await leasesOf(store, 1);
-      const at = async () => (await store.consume({ ...lease, from: 99, to: 99 })) as { offset?: number };
-      await ok(store.commit(step(lease, { cause: 'c', consumed: { from: -1, to: 0 } })));
-      const again = step(lease, { cause: 'c', consumed: { from: 0, to: 3 } });
-      expect(await store.commit(again)).toEqual({ outcome: 'duplicate' });
-      expect((await at()).offset).toBe(3);
-      const stale = step(lease, { sequence: 7, consumed: { from: 3, to: 4 } });
-      expect(await store.commit(stale)).toEqual({ outcome: 'conflict' });
-      expect((await at()).offset).toBe(3);
-      expect(await store.isConsumed(stale.cause)).toBe(false);
+      await ok(store.commit(step(lease, { actor: 'a/ended', state: null })));
+      await ok(store.commit(step(lease, { cause: 'known', actor: 'a/known' })));
+      const good = (n: number): Partial<BatchStep> => ({
+        ...{
+          actor: `a/${n}`,
+          rows: [row({ id: `s${n}`, indexes: { key: `k${n}` } })],
+          events: [event(`e${n}`)],
+        },
+        ...{ cause: `good-${n}`, timers: [{ name: 't', due: start }], orders: [{ ...order, id: `o${n}` }] },
+        jobs: [{ id: `good-${n}/0/work`, kind: 'work', child: 'c', input: '{}', due: start }],
+      });
+      const bad: [Partial<BatchStep>, 'duplicate' | 'lost' | 'conflict'][] = [
+        [{ cause: 'known', actor: 'a/9' }, 'duplicate'],
+        [{ cause: 'good-1', actor: 'a/9' }, 'duplicate'],
+        [{ actor: 'a/9', finish: { id: 'none/0/work', owner: 'n/1' } }, 'lost'],
+        [{ actor: 'a/9', finish: { id: 'good-1/0/work', owner: 'n/1' } }, 'lost'],
+        [{ actor: 'a/9', sequence: 1 }, 'conflict'],
+        [{ actor: 'a/1' }, 'conflict'],
+        [{ actor: 'a/ended' }, 'conflict'],
+      ];
+      for (const [step, why] of bad) {
+        const steps = [good(1), good(2), step, good(3)];
+        expect(await store.commitAll(batch(lease, { from: -1, to: 3, steps }))).toEqual(refused(2, why));
+      }
+      const names = ['a/1', 'a/2', 'a/3', 'a/9', 'a/ended'];
+      expect(await store.loadAll(names, ['good-1', 'known'])).toEqual({
+        actors: new Map([['a/ended', null]]),
+        consumed: new Set(['known']),
+      });
+      expect([await store.timers(), await store.orders(), await store.events.last()]).toEqual([[], [], 0]);
+      expect(await store.resources.count('stream', {})).toBe(0);
+      // As they stand after those before them: the same actor, also ended, and a job that the batch adds and cancels.
+      const steps: Partial<BatchStep>[] = [
+        good(1),
+        { actor: 'a/1', sequence: 1, cancels: ['good-1/0/work'], timers: [{ name: 't', due: null }] },
+        good(2),
+        { actor: 'a/2', sequence: 1, state: null, events: [event('e2b')] },
+        good(3),
+      ];
+      expect(await store.commitAll(batch(lease, { from: -1, to: 3, steps }))).toEqual({
+        outcome: 'ok',
+        events: [1, 2, 3, 4],
+      });
+      for await (const current of bothLives({ store, reopen })) {
+        const { actors, consumed } = await current.loadAll([...names, 'a/never'], ['good-3', 'never']);
+        expect([...actors].map(([name, actor]) => [name, actor?.sequence])).toEqual([
+          ['a/1', 2],
+          ['a/2', undefined],
+          ['a/3', 1],
+          ['a/ended', undefined],
+        ]);
+        expect(consumed).toEqual(new Set(['good-3']));
+        expect((await current.timers()).map(({ actor }) => actor)).toEqual(['a/3']);
+        expect((await current.orders()).map(({ id }) => id)).toEqual(['o1', 'o2', 'o3']);
+        expect((await current.events.after(0, { limit: 9 })).map(({ id }) => id)).toEqual([
+          'e1',
+          'e2',
+          'e2b',
+          'e3',
+        ]);
+        expect(await current.loadAll([], [])).toEqual({ actors: new Map(), consumed: new Set() });
+      }
+      const again = batch(lease, { from: 3, to: 3, steps: [{ actor: 'a/2' }] });
+      expect(await (await reopen()).commitAll(again)).toEqual(refused(0, 'conflict'));
     },
   },
   {
-    name: 'a cause that is the record itself is not remembered, any other is',
+    name: 'a cause that is a place on the log is not remembered, any other is',
     async run({ store }) {
       const [lease] = await leasesOf(store, 1);
-      const logged = { cause: 'm0.0', consumed: { from: -1, to: 0, isCause: true } };
-      await ok(store.commit(step(lease, logged)));
-      await ok(store.commit(step(lease, { sequence: 1, cause: 'timer', consumed: { from: 0, to: 0 } })));
-      await ok(
-        store.commit(step(lease, { sequence: 2, cause: 'd0.1', counter: 1, consumed: { from: 0, to: 1 } })),
-      );
+      const steps = [
+        { cause: 'm0.0', isLogged: true },
+        { cause: 'timer', sequence: 1 },
+      ];
+      await ok(store.commitAll(batch(lease, { from: -1, to: 0, steps })));
+      await ok(store.commit(step(lease, { sequence: 2, cause: 'd0.1', counter: 1 })));
       const consumed = await Promise.all(['m0.0', 'timer', 'd0.1'].map((cause) => store.isConsumed(cause)));
       expect(consumed).toEqual([false, true, false]);
-      expect((await store.acquire(1))[0]).toMatchObject({ counter: 1, offset: 1 });
+      expect((await store.acquire(1))[0]).toMatchObject({ counter: 1, offset: 0 });
     },
   },
   {
-    name: 'consume moves the offset alone',
+    name: 'a batch without steps moves the offset alone',
     async run({ store, reopen }) {
       const [zero, one] = await leasesOf(store, 2);
-      expect(await store.consume({ ...one, from: -1, to: 41 })).toMatchObject({ outcome: 'ok', events: [] });
-      expect(await store.consume({ ...one, from: 41, to: 41 })).toMatchObject({ outcome: 'ok' });
-      expect(await store.consume({ ...zero, partition: 2, from: -1, to: 1 })).toEqual({ outcome: 'fenced' });
+      expect(await store.commitAll(batch(one, { from: -1, to: 41 }))).toEqual({ outcome: 'ok', events: [] });
+      expect(await store.commitAll(batch(one, { from: 41, to: 41 }))).toMatchObject({ outcome: 'ok' });
+      const elsewhere = batch({ ...zero, partition: 2 }, { from: -1, to: 1 });
+      expect(await store.commitAll(elsewhere)).toEqual({ outcome: 'fenced' });
       const next = await reopen();
       expect((await next.acquire(2)).map(({ offset }) => offset)).toEqual([-1, 41]);
-    },
-  },
-  {
-    name: 'chained steps that are sent at once: when one is not written, none after it is',
-    async run({ store }) {
-      const [lease] = await leasesOf(store, 1);
-      const chain: Consumed[] = [0, 1, 2, 3].map((to) => ({ from: to - 1, to }));
-      const outcomes = await Promise.all(
-        chain.map((consumed, index) =>
-          // The third comes from a state that is none.
-          store.commit(step(lease, { actor: `a/${index}`, sequence: index === 2 ? 5 : 0, consumed })),
-        ),
-      );
-      expect(outcomes.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'conflict', 'gap']);
-      expect(outcomes[3]).toEqual({ outcome: 'gap', offset: 1 });
-      expect(await store.load('a/3')).toBeUndefined();
     },
   },
   {
@@ -228,46 +269,8 @@ export const partitionChecks: readonly Check[] = [
           expect((await resources.find('stream', 'own', id))?.id).toBe(id);
         }
         expect((await resources.find('stream', 'tag', 'x'))?.id).toBe('a2');
-        const plain = await resources.find('stream', 'own', 'plain', { isPlain: true });
-        expect(plain?.id).toBe('plain');
+        expect((await resources.find('stream', 'own', 'plain'))?.id).toBe('plain');
       }
-    },
-  },
-  {
-    name: 'a row is found in the place that its id, or the value of its index, tells',
-    async run({ store, reopen }) {
-      const leases = await leasesOf(store, 3);
-      const named = (what: string, partition: number) => {
-        for (let n = 0; ; n += 1) if (partitionOf(`${what}${n}`, 3) === partition) return `${what}${n}`;
-      };
-      const key = (partition: number) => named('k', partition);
-      for (const lease of leases) {
-        const { partition } = lease;
-        const rows = [row({ id: named('s', partition), indexes: { key: key(partition) } })];
-        await ok(store.commit(step(lease, { actor: `a/${partition}`, rows })));
-      }
-      await store.write({ at: start, events: [], rows: [{ ...row({ id: 'plain' }), revision: 0 }] });
-      for await (const { resources } of bothLives({ store, reopen })) {
-        for (const { partition } of leases) {
-          const id = named('s', partition);
-          expect(await resources.get('stream', id, { isBeside: true })).toMatchObject({ id });
-          expect(await resources.find('stream', 'key', key(partition), { isBeside: true })).toMatchObject({
-            id,
-          });
-        }
-        expect(await resources.get('stream', 'never', { isBeside: true })).toBeUndefined();
-        expect(await resources.find('stream', 'key', 'never', { isBeside: true })).toBeUndefined();
-        expect(await resources.get('stream', 'plain', { isPlain: true })).toMatchObject({ id: 'plain' });
-        expect(await resources.get('stream', 'never', { isPlain: true })).toBeUndefined();
-      }
-      // What a step moves to another key is found by that alone.
-      const [first] = leases;
-      const [id, other] = [named('s', 0), named('other', 0)];
-      const rows = [row({ id, indexes: { key: other } })];
-      const next = await reopen();
-      await ok(next.commit(step(first as Lease, { actor: 'a/0', sequence: 1, rows })));
-      expect(await next.resources.find('stream', 'key', other, { isBeside: true })).toMatchObject({ id });
-      expect(await next.resources.find('stream', 'key', key(0), { isBeside: true })).toBeUndefined();
     },
   },
   {
@@ -306,6 +309,10 @@ async function leasesOf(store: Store, count: number): Promise<Lease[]> {
   return leases;
 }
 
-async function ok(committed: Promise<CommitOutcome>): Promise<void> {
+function refused(step: number, why: 'duplicate' | 'lost' | 'conflict'): BatchOutcome {
+  return { outcome: 'refused', step, why };
+}
+
+async function ok(committed: Promise<CommitOutcome | BatchOutcome>): Promise<void> {
   expect((await committed).outcome).toBe('ok');
 }

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Lease, StepCommit } from '../../../core/ports/store.ts';
-import { partitionOf } from '../../../runtime/actors/actor-name.ts';
 import {
   type RedisStore,
   type RedisStoreOptions,
@@ -12,6 +11,8 @@ import {
 import { until } from '../../e2e/harness/wait.ts';
 import { engineFor } from '../../kit/engines.ts';
 import { findFreePorts } from '../../kit/free-ports.ts';
+import { startCluster } from '../../kit/redis-cluster.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 import { acquireOne, create, event, row, start, step, write } from './fixtures.ts';
 import { tcpProxy } from './tcp-proxy.ts';
 
@@ -25,8 +26,8 @@ afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
 });
 
-const open = (options: RedisStoreOptions) => {
-  const store = redisStore({ namespace: `driver-${number}`, ...options });
+const open = (options: Omit<RedisStoreOptions, 'log'>) => {
+  const store = redisStore({ namespace: `driver-${number}`, log: silentLog, ...options });
   stores.push(store);
   return store;
 };
@@ -45,6 +46,11 @@ const clientOf = async (url: string) => {
 /** A step of its own actor, with one event and a cause that is remembered. */
 const numbered = (lease: Lease, index: number, parts: Partial<StepCommit> = {}) =>
   step(lease, { actor: `a/${index}`, cause: `c${index}`, events: [event(`e${index}`)], ...parts });
+const oldData = async () => {
+  const engine = await redis.start();
+  await (await clientOf(engine.url)).hSet('{older}:facts', 'layout', '2');
+  return engine;
+};
 const fault = (code: string, status: number) => ({ name: 'Fault', code, status });
 const quick = { connect: 400, answer: 400, firstPause: 20, longestPause: 100 };
 
@@ -95,9 +101,18 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
       const store = await fresh();
       await store.acquire(1);
       const { url } = await redis.shared();
-      await (await clientOf(url)).hSet(`{driver-${number}}:facts`, 'layout', '3');
+      await (await clientOf(url)).hSet(`driver-${number}:facts`, 'layout', '4');
       await expect(open({ url }).load('a/1')).rejects.toMatchObject(fault('store.newer', 500));
     });
+  });
+
+  test.each([
+    ['that is a cluster', () => startCluster(redis), /Cluster/],
+    ['with data of 0.1', async () => (await oldData()).url, /migrate/],
+  ])('%s is refused', async (what, make, message) => {
+    const store = open({ url: await make(), namespace: 'older' });
+    const code = what.includes('0.1') ? 'store.older' : 'store.refused';
+    await expect(store.load('a/1')).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
   test('that cannot be reached is told at once, and used as soon as it is there', async () => {
@@ -175,7 +190,7 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     for (let round = 0; round < 6; round++) {
       const commits = Array.from({ length: count }, (_, index) => numbered(lease, round * count + index));
       // In the middle of the commits, or of the calls that log their events.
-      proxy.cutAfter(3000 + round * 4000);
+      proxy.cutAfter(2000 + round * 3000);
       const first = await Promise.allSettled(commits.map((commit) => store.commit(commit)));
       for (const one of first) {
         outcomes.add(one.status === 'fulfilled' ? one.value.outcome : (one.reason as { code: string }).code);
@@ -197,75 +212,6 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect(logged.map(({ position }) => position)).toEqual(logged.map((_, index) => index + 1));
     await store.close();
     await proxy.close();
-  });
-
-  test('events that an owner left behind are logged by the next one, in order, once', async () => {
-    const isBroken = (text: string) => `if true then return redis.error_reply('STOPPED') end\n${text}`;
-    const dying = await fresh({ change: (name, text) => (name === 'append' ? isBroken(text) : text) });
-    const leases = await dying.acquire(2);
-    const unknown = fault('store.unknown', 503);
-    for (const [index, lease] of leases.entries()) {
-      for (const event of [1, 2, 3]) {
-        const commit = numbered(lease, index * 10 + event);
-        await expect(dying.commit(commit)).rejects.toMatchObject(unknown);
-      }
-    }
-    await expect(dying.write(write({ events: [event('plain')] }))).rejects.toMatchObject(unknown);
-    const { url } = await redis.shared();
-    const next = open({ url });
-    const ids = async () => (await next.events.after(0, { limit: 99 })).map(({ id }) => id);
-    expect(await ids()).toEqual([]);
-    const [lease] = await next.acquire(2, { partitions: [1] });
-    if (!lease) throw new Error('a lease expected');
-    expect((await ids()).toSorted()).toEqual(['e11', 'e12', 'e13', 'plain']);
-    expect((await ids()).filter((id) => id !== 'plain')).toEqual(['e11', 'e12', 'e13']);
-    expect(await next.commit(numbered(lease, 14))).toMatchObject({ outcome: 'ok', events: [5] });
-    await next.acquire(2);
-    expect(await ids()).toHaveLength(8);
-    // What a sweep has passed is not logged again, though it is in the outbox yet.
-    await next.sweep(start + 1);
-    await next.acquire(2);
-    expect([await ids(), await next.events.last()]).toEqual([[], 8]);
-  });
-
-  test('a write whose events did not get to the log: the next one brings them there first', async () => {
-    const store = await fresh({
-      // Fails once.
-      change: (name, text) =>
-        name === 'append'
-          ? `if redis.call('INCR', string.sub(KEYS[1], 1, -5) .. 'calls') == 1 then return redis.error_reply('STOPPED') end\n${text}`
-          : text,
-    });
-    const first = store.write(write({ events: [event('e1')] }));
-    await expect(first).rejects.toMatchObject(fault('store.unknown', 503));
-    expect(await store.write(write({ events: [event('e2')] }))).toMatchObject({ events: [2] });
-    expect((await store.events.after(0, { limit: 9 })).map(({ id }) => id)).toEqual(['e1', 'e2']);
-  });
-
-  test('what is settled is in the log, also when the commit that left it got no further', async () => {
-    const store = await fresh({
-      // Fails twice.
-      change: (name, text) =>
-        name === 'append'
-          ? `if redis.call('INCR', string.sub(KEYS[1], 1, -5) .. 'calls') <= 2 then return redis.error_reply('STOPPED') end\n${text}`
-          : text,
-    });
-    const lease = await acquireOne(store);
-    const cut = [store.commit(numbered(lease, 1)), store.write(write({ events: [event('e2')] }))];
-    await Promise.allSettled(cut);
-    expect(await store.commit(numbered(lease, 1))).toEqual({ outcome: 'duplicate' });
-    for (const partition of [0, -1]) {
-      const entries = await until('the entries', () => store.outbox.pending(partition, { limit: 10 }), {
-        within: 20_000,
-      });
-      expect(entries).toHaveLength(1);
-      await store.outbox.settle(
-        partition,
-        entries.map(({ number: one }) => one),
-      );
-    }
-    const logged = await store.events.after(0, { limit: 9 });
-    expect(logged.map(({ id }) => id).toSorted()).toEqual(['e1', 'e2']);
   });
 
   test('positions of a log that was rolled back do not come again with other events', async () => {
@@ -349,79 +295,6 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect(await store.resources.list('stream', { limit: 1, where: { tag: 'x\udfa5' } })).toHaveLength(1);
   });
 
-  describe('what strangers ask with every request', () => {
-    const sixteen = async (url: string) => {
-      const store = open({ url });
-      const leases = await store.acquire(16);
-      const names = { id: '', key: '' };
-      for (let n = 0; partitionOf(names.id, 16) !== 5; n += 1) names.id = `s${n}`;
-      for (let n = 0; partitionOf(names.key, 16) !== 5; n += 1) names.key = `k${n}`;
-      await create(store, [row({ id: 'plain', indexes: { hash: 'h' } })]);
-      const rows = [row({ id: names.id, indexes: { key: names.key } })];
-      await store.commit(step(leases[5] as Lease, { rows }));
-      return { store, ...names };
-    };
-    const counted = async (url: string, work: () => Promise<unknown>) => {
-      const admin = await clientOf(url);
-      await admin.configResetStat();
-      const answer = await work();
-      const stats = await admin.info('commandstats');
-      const asked = [...stats.matchAll(/cmdstat_(?:evalsha|hget):calls=(\d+)/g)];
-      return { answer, commands: asked.reduce((sum, [, calls]) => sum + Number(calls), 0) };
-    };
-
-    test('costs one command, however many partitions there are and whether it is found or not', async () => {
-      const { url } = await redis.start();
-      const { store, id, key } = await sixteen(url);
-      const { get, find } = store.resources;
-      const cases: [() => Promise<unknown>, string | undefined, number][] = [
-        // A script that finds it reads the row: Redis counts that as well.
-        [() => find('stream', 'hash', 'h', { isPlain: true }), 'plain', 2],
-        [() => find('stream', 'hash', 'other', { isPlain: true }), undefined, 1],
-        [() => get('stream', 'plain', { isPlain: true }), 'plain', 1],
-        [() => get('stream', 'never', { isPlain: true }), undefined, 1],
-        [() => find('stream', 'key', key, { isBeside: true }), id, 2],
-        [() => find('stream', 'key', 'made-up', { isBeside: true }), undefined, 1],
-        [() => get('stream', id, { isBeside: true }), id, 1],
-        [() => get('stream', 'never', { isBeside: true }), undefined, 1],
-      ];
-      for (const [work, found, commands] of cases) {
-        const asked = await counted(url, work);
-        expect(asked.answer && (asked.answer as { id: string }).id).toBe(found);
-        expect([String(work), asked.commands]).toEqual([String(work), commands]);
-      }
-    });
-
-    test('an actor whose partition is known costs one command, also one that there is not yet', async () => {
-      const { url } = await redis.start();
-      const { store } = await sixteen(url);
-      const cases: [() => Promise<unknown>, boolean, number][] = [
-        [() => store.load('a/1', 5), true, 1],
-        [() => store.load('a/never', 5), false, 1],
-        [() => store.load('a/1', 6), false, 1],
-      ];
-      for (const [work, isThere, commands] of cases) {
-        const asked = await counted(url, work);
-        expect([asked.answer !== undefined, asked.commands]).toEqual([isThere, commands]);
-      }
-    });
-
-    test('is looked for everywhere in data from before names lay beside their actors', async () => {
-      const { url } = await redis.start();
-      const store = open({ url });
-      await (await clientOf(url)).hSet(`{driver-${number}}:facts`, 'layout', '1');
-      const leases = await store.acquire(16);
-      const rows = [row({ id: 's0', indexes: { key: 'k0' } })];
-      const elsewhere = leases.find(
-        ({ partition }) => partition !== partitionOf('s0', 16) && partition !== partitionOf('k0', 16),
-      ) as Lease;
-      await store.commit(step(elsewhere, { rows }));
-      expect(await store.resources.get('stream', 's0', { isBeside: true })).toMatchObject({ id: 's0' });
-      const found = await store.resources.find('stream', 'key', 'k0', { isBeside: true });
-      expect(found).toMatchObject({ id: 's0' });
-    });
-  });
-
   test('namespaces on one Redis know nothing of each other, and a wrong one is refused', async () => {
     const one = await fresh();
     const lease = await acquireOne(one);
@@ -432,7 +305,7 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
     expect(await other.load('a/1')).toBeUndefined();
     expect(await other.resources.count('stream', {})).toBe(0);
     expect(await other.events.last()).toBe(0);
-    expect(() => redisStore({ url, namespace: 'a}b' })).toThrow(RangeError);
+    expect(() => redisStore({ url, namespace: 'a}b', log: silentLog })).toThrow(RangeError);
   });
 
   test('nothing stays behind of rows, timers, causes and events that are gone', async () => {
@@ -446,15 +319,13 @@ describe.skipIf(redis.isMissing)('the store on Redis', () => {
       numbered(lease, 1, { cause: 'end', sequence: 1, state: null, rows: gone, events: [] }),
     );
     await store.acknowledge(['o']);
-    await store.outbox.settle(0, [1]);
     await store.sweep(start + 1);
     const client = await clientOf((await redis.shared()).url);
-    const keys = await client.keys(`{driver-${number}*`);
-    const streams = [`{driver-${number}.0}:outbox`, `{driver-${number}.log}:events`];
-    const heads = [`{driver-${number}.0}:head`, `{driver-${number}.log}:head`, `{driver-${number}}:facts`];
+    const own = (name: string) => `driver-${number}:${name}`;
+    const keys = await client.keys(own('*'));
     // A stream without entries remembers its last number.
-    for (const stream of streams) expect(await client.xLen(stream)).toBe(0);
-    expect(keys.toSorted()).toEqual([...streams, ...heads].toSorted());
+    expect(await client.xLen(own('events'))).toBe(0);
+    expect(keys.toSorted()).toEqual([own('events'), own('facts'), own('heads')]);
   });
 
   test('after a close nothing is answered any more, and one that was never used closes', async () => {

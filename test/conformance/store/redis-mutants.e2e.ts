@@ -17,51 +17,51 @@ const mutants: Record<string, { script: ScriptName; from: string; to: string; br
   },
   'keeps the offset out of the commit': {
     script: 'commit',
-    from: "if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'offset', ARGV[3]) end\n\n",
-    to: '\n',
-    breaks: 'a step moves the offset of its partition, and that lasts',
+    from: "if from ~= '' and from ~= to then call('HSET', heads, 'o' .. partition, to) end",
+    to: '',
+    breaks: 'a batch moves the offset of its partition, and that lasts',
   },
   'takes a cause again': {
     script: 'commit',
-    from: 'if reply then',
-    to: 'if false then',
+    from: "call('ZSCORE', tag .. 'causes', step.cause)",
+    to: 'false',
     breaks: 'a cause is consumed once',
   },
-  'does not consume the record of a cause that was consumed': {
+  'does not see the steps before it in the batch': {
     script: 'commit',
-    from: "    if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'offset', ARGV[3]) end\n",
+    from: 'if sequences[actor] then return sequences[actor] end',
     to: '',
-    breaks: 'a record whose cause was consumed is consumed with it; a conflict consumes nothing',
+    breaks: 'the steps of a batch are written together or not at all',
   },
   'takes a gap for a repeat': {
     script: 'commit',
     from: "return { 'gap', head[2] or '-1' }",
     to: "return { 'duplicate' }",
-    breaks: 'where the log is consumed decides over a step, in every combination',
+    breaks: 'where the log is consumed decides over a batch, in every combination',
   },
   'spawns an actor that has ended': {
     script: 'commit',
-    from: "redis.call('ZSCORE', tag .. 'ended', actor)",
-    to: 'false',
+    from: "return call('ZSCORE', tag .. 'ended', actor) and 'ended' or '0'",
+    to: "return '0'",
     breaks: 'an actor that ended is gone, and its id is not taken again',
   },
   'leaves index entries behind': {
     script: 'commit',
-    from: "if new[key] ~= member then redis.call('ZREM', key, member) end",
+    from: "if new[key] ~= member then call('ZREM', key, member) end",
     to: '',
     breaks: 'index entries of an earlier write that are not repeated are removed',
   },
   'lets the last writer win': {
     script: 'write',
-    from: 'if revision ~= tonumber(ARGV[at + 2]) then',
+    from: 'if stored_row(row[1], row[2]) ~= tonumber(row[3]) then',
     to: 'if false then',
     breaks: 'plain rows are written by compare-and-set',
   },
-  'gives the positions of the log twice': {
-    script: 'append',
-    from: "redis.call('HSET', KEYS[1], 'last', string.format('%.0f', last))",
+  'does not find events by their ids': {
+    script: 'commit',
+    from: "call('HSET', tag .. 'event-ids', event[1], position)",
     to: '',
-    breaks: 'events of steps and writes share one log, in the order of their commits',
+    breaks: 'a sweep forgets events and causes before its time, and only those',
   },
 };
 

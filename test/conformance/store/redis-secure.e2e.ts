@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
 import { describe, expect, test } from 'vitest';
-import { bullmqJobs } from '../../../runtime/drivers/jobs/bullmq/index.ts';
 import { redisStore } from '../../../runtime/drivers/store/redis/index.ts';
 import { redisVolatile } from '../../../runtime/drivers/volatile/redis/index.ts';
+import { until } from '../../e2e/harness/wait.ts';
 import { engineFor } from '../../kit/engines.ts';
 import { findFreePorts } from '../../kit/free-ports.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { certificates } from '../../outbound/certificates.ts';
-import { create, row } from './fixtures.ts';
+import { create, row, step } from './fixtures.ts';
 
 const redis = await engineFor('redis');
 const { authority: ca, good, key } = certificates;
@@ -43,19 +43,24 @@ describe.skipIf(redis.isMissing)('a Redis over TLS, with users', () => {
   test('is what store, jobs and volatile need no more than the URL and the authority for', async () => {
     const { good: url, at } = await secured();
     const options = { url, ca, namespace: 'secure', log: silentLog };
-    const [store, jobs, volatile] = [redisStore(options), bullmqJobs(options), redisVolatile(options)];
+    const [store, volatile] = [redisStore(options), redisVolatile(options)];
     try {
-      expect(await store.acquire(1)).toHaveLength(1);
+      const [lease] = await store.acquire(1);
       expect(await create(store, [row({ id: 'one' })])).toMatchObject({ outcome: 'ok' });
-      const job = { id: 'c/0/k', kind: 'k', child: 'x', actor: 'a/1', input: '{}', due: 0, addedAt: 0 };
-      await jobs.add([job]);
+      let woken = 0;
+      const unsubscribe = store.jobs.subscribe(() => (woken += 1));
+      await until('the subscription', () => woken > 0, { within: 10_000 });
+      const job = { id: 'c/0/k', kind: 'k', child: 'x', input: '{}', due: 0 };
+      expect(await store.commit(step(lease!, { jobs: [job] }))).toMatchObject({ outcome: 'ok' });
+      await until('the wake', () => woken > 1, { within: 10_000 });
+      unsubscribe();
       const heard: string[] = [];
       const end = await volatile.listen('topic', (message) => heard.push(String(message)));
       await volatile.set([{ key: 'k', value: 1 }], { lasts: 60_000 });
       expect(await volatile.get(['k'])).toEqual([1]);
       await end();
     } finally {
-      await Promise.all([store.close(), jobs.close(), volatile.close()]);
+      await Promise.all([store.close(), volatile.close()]);
     }
     const refused = async (more: object) => {
       const other = redisStore({ ...options, ...more });

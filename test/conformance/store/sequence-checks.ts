@@ -36,13 +36,7 @@ export const sequenceChecks: readonly Check[] = seeds.map((seed) => ({
 
 async function answer(call: Call, store: Store): Promise<unknown> {
   try {
-    const value = await call.make(store);
-    // Not every driver has an outbox.
-    if (value !== null && typeof value === 'object' && 'entry' in value) {
-      const { entry: _, ...rest } = value;
-      return { value: rest };
-    }
-    return { value };
+    return { value: await call.make(store) };
   } catch (error) {
     return { code: (error as { code?: string }).code };
   }

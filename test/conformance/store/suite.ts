@@ -2,7 +2,6 @@ import { describe, test } from 'vitest';
 import type { Check, OpenedStore } from './check.ts';
 import { listChecks } from './list-checks.ts';
 import { logChecks } from './log-checks.ts';
-import { outboxChecks } from './outbox-checks.ts';
 import { partitionChecks } from './partition-checks.ts';
 import { resourceChecks } from './resource-checks.ts';
 import { sequenceChecks } from './sequence-checks.ts';
@@ -14,7 +13,6 @@ export const storeChecks: readonly Check[] = [
   ...resourceChecks,
   ...listChecks,
   ...logChecks,
-  ...outboxChecks,
   ...sequenceChecks,
 ];
 

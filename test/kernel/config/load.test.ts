@@ -122,8 +122,8 @@ describe('config', () => {
     ['a role twice', { MILLRACE_ROLES: '["api", "api"]' }, /^roles: expected/],
     [
       'drivers that do not go together',
-      { MILLRACE_DRIVERS__JOBS: 'bullmq' },
-      'drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "bullmq"; they are "sqlite", "sqlite" and "bullmq"',
+      { MILLRACE_DRIVERS__JOBS: 'redis' },
+      'drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "redis"; they are "sqlite", "sqlite" and "redis"',
     ],
     [
       'S3 without a bucket',
@@ -251,9 +251,9 @@ describe('config', () => {
   it.each([
     [{}, ['sqlite', 'sqlite', 'sqlite', 'fs']],
     [{ ...s3 }, ['sqlite', 'sqlite', 'sqlite', 's3']],
-    [cluster, ['redis', 'kafka', 'bullmq', 'fs']],
-    [{ ...cluster, ...s3 }, ['redis', 'kafka', 'bullmq', 's3']],
-    [{ ...cluster, ...s3, MILLRACE_DRIVERS__BLOBS: 'fs' }, ['redis', 'kafka', 'bullmq', 'fs']],
+    [cluster, ['redis', 'kafka', 'redis', 'fs']],
+    [{ ...cluster, ...s3 }, ['redis', 'kafka', 'redis', 's3']],
+    [{ ...cluster, ...s3, MILLRACE_DRIVERS__BLOBS: 'fs' }, ['redis', 'kafka', 'redis', 'fs']],
   ])('has the drivers of its preset: %j', async (environment, expected) => {
     const config = await loadConfig(environment as Record<string, string>);
     const { store, bus, jobs, blobs } = driversOf(config);

@@ -8,6 +8,7 @@ import { until } from '../../e2e/harness/wait.ts';
 import { type Fleet, startFleet } from '../../kit/engines/fleet/fleet.ts';
 import { readFlvFile } from '../../kit/publisher/flv-file.ts';
 import { pacer } from '../../kit/publisher/pacer.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 import { createStream, steadyWrites } from './clients.ts';
 import { hearers } from './hearers.ts';
 import { Ledger } from './ledger.ts';
@@ -64,7 +65,7 @@ export async function stage(options: StageOptions): Promise<Stage> {
       return some[Math.floor(Math.random() * some.length)]!.url;
     },
   };
-  const store = redisStore({ url: fleet.redis.url, namespace, allowLoss: true });
+  const store = redisStore({ url: fleet.redis.url, namespace, allowLoss: true, log: silentLog });
 
   const heard = await hearers(
     api.map(({ url }) => url),

@@ -1,19 +1,14 @@
 import { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
-import type { Outbox, Store } from '../../../../core/ports/store.ts';
-import { appender } from './appender.ts';
-import { commits } from './commits.ts';
-import { engine } from './engine.ts';
-import { eventLog, type Newest } from './event-log.ts';
-import { keys as keysOf } from './keys.ts';
-import { redisLimits } from './limits.ts';
+import type { Jobs } from '../../../../core/ports/jobs.ts';
+import type { Lease, Store } from '../../../../core/ports/store.ts';
+import { redisJobs } from './jobs.ts';
 import { link as linkTo } from './link.ts';
-import { outboxes } from './outboxes.ts';
-import { partitionsOf } from './partitions.ts';
+import { actorReads, eventReads } from './reads.ts';
 import { resources } from './resources.ts';
 import { checkSafety, type SafetyOptions } from './safety.ts';
-import { type ScriptName, scripts } from './scripts.ts';
-import { sweeper } from './sweeper.ts';
+import { type ScriptName, scripts as scriptsOf } from './scripts.ts';
+import { writes } from './writes.ts';
 
 export interface RedisStoreOptions extends SafetyOptions {
   /** `redis://`, `rediss://` or `unix://`, with user, password and database as is usual. */
@@ -22,143 +17,160 @@ export interface RedisStoreOptions extends SafetyOptions {
   readonly ca?: string;
   /** What all keys begin with. Default `millrace`. */
   readonly namespace?: string;
-  readonly log?: Log;
-  /** Other bounds than those of `redisLimits`, for tests. */
-  readonly limits?: Partial<Record<'waiting' | 'connect' | 'answer' | 'firstPause' | 'longestPause', number>>;
+  readonly log: Log;
+  /** Other bounds than those of `link.ts`, for tests. */
+  readonly limits?: Parameters<typeof linkTo>[0]['limits'];
   /** Changes a script, for tests that break it on purpose. */
   readonly change?: (name: ScriptName, text: string) => string;
 }
 
 export interface RedisStore extends Store {
-  readonly outbox: Outbox;
+  /** In the same Redis, and in the same commits. */
+  readonly jobs: Jobs;
 }
 
 /** How keys and values are laid out. A change that older code cannot read, or write, makes it one more. */
-const layout = 2;
-/** From here on names are drawn to lie beside their actors. Older data keeps its number: its names stay where they are. */
-const layoutOfNames = 2;
+export const layout = 3;
+/** Of events, causes and ended actors, a sweep deletes so many in one go. */
+const sweptAtOnce = 100;
 
 /**
  * The store on Redis, for any number of nodes. Connects at the first call, which fails with `store.unsafe`,
- * `store.refused` or `store.newer` when this Redis cannot be used. Any call may fail with `store.unreachable` and
- * `store.busy` (nothing happened), `store.full` (nothing was written), a write with `store.unknown` (it may have
- * happened); after `close`, with `store.closed`. None waits longer than `redisLimits.answer` for an answer.
- *
- * Every cause but that of a numbered or logged command is remembered, also of a step that finishes a job: jobs are
- * not here.
+ * `store.refused`, `store.newer` or `store.older` when this Redis cannot be used. Any call may fail with `store.unreachable`
+ * and `store.busy` (nothing happened), `store.full` (nothing was written), a write with `store.unknown` (it may have
+ * happened); after `close`, with `store.closed`. None waits long for an answer, see `link.ts`.
  */
 export function redisStore(options: RedisStoreOptions): RedisStore {
-  const keys = keysOf(options.namespace ?? 'millrace');
-  const all = scripts(options.change);
+  const { namespace = 'millrace', url, ca, log } = options;
+  checkNamespace(namespace);
+  const key = (name: string) => `${namespace}:${name}`;
   const calls = new Set<Promise<unknown>>();
   const onRestart = new Set<() => void>();
-  /** The process that was asked last. */
+  /** The process of Redis that answered last. */
   let run: string | undefined;
   let isNewRun = false;
-  let stored = 0;
+  /** The highest position of an event that this process has heard of. */
+  let newest = 0;
   let closing: Promise<void> | undefined;
 
-  const newest: Newest = { position: 0 };
+  const scripts = scriptsOf({ link: () => link, heads: key('heads') }, options.change);
   const link = linkTo({
-    url: options.url,
-    ...(options.ca !== undefined && { ca: options.ca }),
-    log: options.log,
-    limits: { ...redisLimits, ...options.limits },
+    ...{ url, log },
+    ...(ca !== undefined && { ca }),
+    ...(options.limits && { limits: options.limits }),
     async prepare(ask) {
       const current = await checkSafety(ask, options);
       isNewRun ||= run !== undefined && current !== run;
       run = current;
-      await ask(['HSETNX', keys.facts, 'layout', String(layout)]);
-      stored = Number(await ask(['HGET', keys.facts, 'layout']));
-      checkLayout(stored);
-      for (const { text } of Object.values(all)) await ask(['SCRIPT', 'LOAD', text]);
+      await checkLayout(ask, { key, namespace });
+      for (const text of scripts.texts) await ask(['SCRIPT', 'LOAD', text]);
       // Who follows the log goes by positions: after a rollback none may come again with another event.
-      await ask(['EVALSHA', all.floor.hash, '1', keys.log('head'), String(newest.position)]);
+      const last = Number((await ask(['HGET', key('heads'), 'last'])) ?? 0);
+      if (last < newest) await ask(['HINCRBY', key('heads'), 'last', String(newest - last)]);
     },
     onOpen() {
-      // What a write that nobody knows of left behind does not wait for the next one.
-      log.recover().catch(() => {});
       if (!isNewRun) return;
       isNewRun = false;
       for (const listener of onRestart) listener();
     },
   });
-  const within = { link, engine: engine(link, all), keys };
-  const outbox = outboxes(within);
-  const log = appender({ ...within, outbox, newest });
-  const { shards, ...partitions } = partitionsOf({ ...within, log });
-  const { commit, consume, write } = commits({ ...within, log, shards });
-  const { get, find, list, count } = resources({
-    ...{ ...within, shards },
-    hasOldNames: () => stored < layoutOfNames,
-  });
-  const events = eventLog({ ...within, newest });
-  const sweep = sweeper({ ...within, shards });
+  const onEvents = (position: number) => {
+    newest = Math.max(newest, position);
+  };
+  const parts = { link, scripts, key, onEvents };
+  const { subscribe, close: closeJobs, ...jobs } = redisJobs({ ...parts, url, ca, log });
 
   /** So that a close waits for what was asked for before it. */
-  const counted = <Arguments extends unknown[], Value>(call: (...values: Arguments) => Promise<Value>) => {
-    return (...values: Arguments): Promise<Value> => {
-      if (closing) {
-        const message = 'the connection to Redis is closed';
-        return Promise.reject(new Fault('store.closed', { status: 503, message }));
-      }
-      const running = call(...values);
-      const end = () => calls.delete(running);
-      calls.add(running);
-      running.then(end, end);
-      return running;
-    };
+  const counted = <T extends object>(methods: T): T => {
+    const wrapped = Object.entries(methods).map(([name, call]) => {
+      const made = async (...values: unknown[]) => {
+        if (closing) {
+          throw new Fault('store.closed', { status: 503, message: 'the connection to Redis is closed' });
+        }
+        const running = (call as (...values: unknown[]) => Promise<unknown>)(...values);
+        calls.add(running);
+        return running.finally(() => calls.delete(running));
+      };
+      return [name, made];
+    });
+    return Object.fromEntries(wrapped) as T;
+  };
+
+  const acquire: Store['acquire'] = async (count, { partitions, log: identity = '' } = {}) => {
+    if (!Number.isInteger(count) || count < 1) throw new RangeError(`${count} is not a number of partitions`);
+    const all = Array.from({ length: count }, (_, partition) => partition);
+    const wanted = all.filter((partition) => partitions?.includes(partition) ?? true);
+    const values = [count, identity, wanted.length, ...wanted].map(String);
+    const [outcome, ...heads] = (await scripts.run('acquire', values)) as string[];
+    if (outcome !== 'ok') throw misfit([outcome, heads[0]], { count, identity });
+    return wanted.map((partition, index): Lease => {
+      const [epoch = 0, counter = 0, offset = -1] = heads.slice(index * 3, index * 3 + 3).map(Number);
+      return { partition, epoch, counter, offset };
+    });
+  };
+  const sweep: Store['sweep'] = async (before) => {
+    let most: number;
+    do {
+      most = Number(await scripts.run('sweep', [String(before), String(sweptAtOnce)]));
+    } while (most === sweptAtOnce);
   };
 
   return {
-    acquire: counted(partitions.acquire),
-    load: counted(partitions.load),
-    isConsumed: counted(partitions.isConsumed),
-    timers: counted(partitions.timers),
-    orders: counted(partitions.orders),
-    acknowledge: counted(partitions.acknowledge),
-    commit: counted(commit),
-    consume: counted(consume),
-    write: counted(write),
-    resources: {
-      get: counted(get),
-      find: counted(find),
-      list: counted(list),
-      count: counted(count),
-    },
-    events: {
-      after: counted(events.after),
-      position: counted(events.position),
-      last: counted(events.last),
-      cursor: counted(events.cursor),
-      advance: counted(events.advance),
-    },
-    outbox: {
-      pending: counted(async (partition, options) => {
-        const entries = await outbox.pending(partition, options);
-        // Whoever reads them settles them soon, and a commit may have got no further than its outbox.
-        await log.ensure(entries);
-        return entries;
-      }),
-      settle: counted(outbox.settle),
-    },
-    sweep: counted(sweep),
+    ...counted({ acquire, sweep, ...actorReads(parts), ...writes(parts) }),
+    resources: counted(resources(parts)),
+    events: counted(eventReads(parts)),
+    jobs: { ...counted(jobs), subscribe },
     onRestart(listener) {
       const own = () => listener();
       onRestart.add(own);
       return () => void onRestart.delete(own);
     },
     close() {
-      closing ??= Promise.allSettled(calls).then(() => link.close());
+      closing ??= Promise.allSettled(calls).then(async () => {
+        await Promise.all([closeJobs(), link.close()]);
+      });
       return closing;
     },
   };
 }
 
-function checkLayout(stored: number): void {
-  if (stored <= layout) return;
-  throw new Fault('store.newer', {
-    status: 500,
-    message: `the data in Redis has layout ${stored}, written by a newer Millrace; this one knows up to ${layout}`,
-  });
+type Ask = Parameters<Parameters<typeof linkTo>[0]['prepare']>[0];
+
+async function checkLayout(
+  ask: Ask,
+  { key, namespace }: { key: (name: string) => string; namespace: string },
+): Promise<void> {
+  // Where 0.1.0 kept it. It refuses the newer number that the move leaves there.
+  const older = await ask(['HGET', `{${namespace}}:facts`, 'layout']);
+  const stored = await ask(['HGET', key('facts'), 'layout']);
+  if (older !== null && stored === null) {
+    throw new Fault('store.older', {
+      status: 500,
+      message: `the data in Redis is of Millrace 0.1; stop all nodes and run "npm run migrate" once`,
+    });
+  }
+  await ask(['HSETNX', key('facts'), 'layout', String(layout)]);
+  if (Number(stored ?? layout) > layout) {
+    throw new Fault('store.newer', {
+      status: 500,
+      message: `the data in Redis has layout ${stored}, written by a newer Millrace; this one knows up to ${layout}`,
+    });
+  }
+}
+
+function checkNamespace(namespace: string): void {
+  if (!/^[a-zA-Z0-9._-]{1,64}$/.test(namespace)) {
+    throw new RangeError(`redis.namespace is "${namespace}"; expected 1 to 64 of a-z A-Z 0-9 . _ -`);
+  }
+}
+
+function misfit(
+  [what, stored]: readonly (string | undefined)[],
+  given: { count: number; identity: string },
+): Fault {
+  const message =
+    what === 'partitions'
+      ? `the data has ${stored} partitions, which is fixed for its life; ${given.count} are configured`
+      : `the data was filled from the command log ${stored}; this one is ${given.identity}`;
+  return new Fault(`store.${what}`, { status: 500, message });
 }

@@ -17,8 +17,9 @@ export type Command = readonly string[];
 export interface LinkOptions {
   readonly url: string;
   readonly ca?: string;
-  readonly log?: Log;
-  readonly limits: Readonly<Record<'waiting' | 'connect' | 'answer' | 'firstPause' | 'longestPause', number>>;
+  readonly log: Log;
+  /** Other bounds, for tests. */
+  readonly limits?: Partial<typeof bounds>;
   /** Looks at each new connection before it is used; what it throws is what callers get. */
   prepare(ask: (command: Command) => Promise<unknown>): Promise<void>;
   /** The connection is there, or there again. */
@@ -40,7 +41,20 @@ export interface Link {
 
 type Client = ReturnType<typeof createClient>;
 
-export function link({ url, ca, log, limits, prepare, onOpen }: LinkOptions): Link {
+const bounds = {
+  /** Commands that wait for an answer. Beyond: 503 `store.busy`; nothing was written. */
+  waiting: 10_000,
+  /** Time to connect to Redis and to look at what it is, ms. */
+  connect: 2000,
+  /** Time that Redis has for each answer, ms; then the connection is given up. */
+  answer: 5000,
+  /** Pause before Redis is connected to again, ms; it doubles up to `longestPause`. */
+  firstPause: 50,
+  longestPause: 1000,
+};
+
+export function link({ url, ca, log, prepare, onOpen, ...more }: LinkOptions): Link {
+  const limits = { ...bounds, ...more.limits };
   const waiting = new Set<{ readonly since: number }>();
   const idlers: (() => void)[] = [];
   let redis: Redis | undefined;
@@ -104,7 +118,7 @@ export function link({ url, ca, log, limits, prepare, onOpen }: LinkOptions): Li
     opening ??= open()
       .then((next) => {
         if (!next.isReady) throw unreachable('it ended at once');
-        if (failures > 0) log?.info('redis is connected again', {});
+        if (failures > 0) log.info('redis is connected again', {});
         failures = 0;
         reason = undefined;
         client = next;
@@ -112,7 +126,7 @@ export function link({ url, ca, log, limits, prepare, onOpen }: LinkOptions): Li
         return next;
       })
       .catch((error: unknown) => {
-        if (failures === 0) log?.warn('redis cannot be used; it is tried again', { error });
+        if (failures === 0) log.warn('redis cannot be used; it is tried again', { error });
         reason = error;
         reopen();
         throw error;
@@ -142,7 +156,7 @@ export function link({ url, ca, log, limits, prepare, onOpen }: LinkOptions): Li
     if (client !== lost) return;
     client = undefined;
     reason = unreachable(textOf(error));
-    log?.warn('the connection to redis is lost', { error });
+    log.warn('the connection to redis is lost', { error });
     lost.destroy();
     reopen();
   };

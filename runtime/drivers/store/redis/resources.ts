@@ -5,126 +5,67 @@ import type {
   OrderTerm,
   Place,
   ResourceReader,
-  RowPlace,
   StoredResource,
 } from '../../../../core/ports/store.ts';
 import { rankedPage } from '../ranked-page.ts';
-import { checkLimit } from './check-limit.ts';
-import type { Engine } from './engine.ts';
-import { type IndexEntry, walkIndex } from './index-walk.ts';
-import { type Keys, likelyShard, type Shard } from './keys.ts';
-import { redisLimits } from './limits.ts';
 import type { Link } from './link.ts';
 import { type Condition, comparison, indexes, type Plan, planOf } from './plan.ts';
-import { compareBytes, type IndexedRow, placeOf, rowOf } from './rows.ts';
+import { checkLimit, stretch } from './reads.ts';
+import { type IndexedRow, placeOf, rowOf } from './rows.ts';
+import type { Scripts } from './scripts.ts';
 
-const stretch = redisLimits.stretch;
-
-export interface ResourcesOptions {
-  readonly link: Link;
-  readonly engine: Engine;
-  readonly keys: Keys;
-  /** All that there are; the plain one is the last. */
-  shards(): Promise<readonly Shard[]>;
-  /** Whether the data has names from before they were drawn to lie beside their actors. */
-  hasOldNames(): boolean;
-}
+/** Rows of one read: a page of a list, and the row that tells whether another follows. */
+const maxRows = 1001;
+/** Matches of a condition that are read and sorted, for a list by name or id. Beyond: the list goes along the index of its order. */
+const maxSorted = 1000;
 
 /**
- * Reads rows from all shards. Round trips: `get` 1 for a row of its id's partition or a plain one, else 2; `find` and
- * `count` by one condition 1; whoever says where the row is asks no more than that shard. `list` 2 for its first stretch (places, then rows), 1 more when it has to choose between conditions.
+ * Reads rows. Round trips: `get`, `find` and `count` by one condition 1, `list` 2 for its first stretch (places, then rows) and
+ * 1 more when it has to choose between conditions.
  */
-export function resources(options: ResourcesOptions): ResourceReader {
-  const { link, engine, keys, shards, hasOldNames } = options;
+export function resources({
+  link,
+  scripts,
+  key,
+}: {
+  link: Link;
+  scripts: Scripts;
+  key: (name: string) => string;
+}): ResourceReader {
+  const rowsIn = (kind: string) => key(`rows\0${kind}`);
+  const size = async (index: string): Promise<number> => Number(await link.read(['ZCARD', key(index)]));
 
-  const rowsIn = (kind: string) => `rows\0${kind}`;
-
-  /** Shards to look in, one group after the other until it is found. `name`: what tells the partition of its own row. */
-  const placesOf = async (name: string, { isPlain, isBeside }: RowPlace): Promise<readonly Shard[][]> => {
-    if (isPlain) return [['plain']];
-    const all = await shards();
-    const own = likelyShard(name, all.length - 1);
-    if (isBeside && !hasOldNames()) return [[own]];
-    const likely = new Set<Shard>(isBeside ? [own] : [own, 'plain']);
-    return [[...likely], all.filter((shard) => !likely.has(shard))];
-  };
-
-  const get: ResourceReader['get'] = async (kind, id, place = {}) => {
-    for (const some of await placesOf(id, place)) {
-      const stored = await Promise.all(
-        some.map((shard) => link.read(['HGET', keys.of(shard, rowsIn(kind)), id])),
-      );
-      const found = stored.find((one) => one !== null);
-      if (found) return rowOf(id, found as string).row;
+  /** Members of an index in the order of their bytes, in stretches. `wanted`: how many are likely to be. */
+  async function* members({ index, descending, from }: Plan, wanted: number): AsyncGenerator<string[]> {
+    const most = Math.min(stretch, wanted);
+    for (let first = from ?? (descending ? '+' : '-'); ; ) {
+      const found = (await link.read([
+        ...['ZRANGE', key(index), first, descending ? '-' : '+', 'BYLEX'],
+        ...[...(descending ? ['REV'] : []), 'LIMIT', '0', String(most)],
+      ])) as string[];
+      if (found.length > 0) yield found;
+      if (found.length < most) return;
+      first = `(${found.at(-1)}`;
     }
-    return undefined;
-  };
+  }
 
-  const find: ResourceReader['find'] = async (kind, index, value, place = {}) => {
-    const isKnown = place.isPlain || place.isBeside;
-    // The newest of all may be anywhere.
-    const places = isKnown ? await placesOf(value, place) : [await shards()];
-    for (const some of places) {
-      const found = (await Promise.all(
-        some.map((shard) => engine.look('find', keys.of(shard, 'head'), [kind, index, value])),
-      )) as [string, string][];
-      let newest: [string, string] | undefined;
-      for (const one of found) {
-        if (one.length > 0 && (!newest || compareBytes(one[0], newest[0]) > 0)) newest = one;
-      }
-      if (newest) return rowOf(placeOf(newest[0], 'createdAt').id, newest[1]).row;
-    }
-    return undefined;
-  };
-
-  const size = async (index: string): Promise<number> => {
-    const sizes = await Promise.all(
-      (await shards()).map((shard) => link.read(['ZCARD', keys.of(shard, index)])),
-    );
-    return (sizes as number[]).reduce((sum, one) => sum + one, 0);
-  };
-
-  /** In the order of the entries. What has gone from its place since the index was read is left out. */
-  const rowsOf = async (kind: string, entries: readonly IndexEntry[], by: Plan['by']) => {
-    const asked = new Map<Shard, string[]>();
-    const places = entries.map(({ member, shard }) => {
-      const place = placeOf(member, by);
-      const list = asked.get(shard);
-      if (list) list.push(place.id);
-      else asked.set(shard, [place.id]);
-      return place;
-    });
-    const stored = new Map<Shard, (string | null)[]>();
-    await Promise.all(
-      [...asked].map(async ([shard, list]) => {
-        const answer = await link.read(['HMGET', keys.of(shard, rowsIn(kind)), ...list]);
-        stored.set(shard, (answer as (string | null)[]).reverse());
-      }),
-    );
-    return entries.flatMap(({ shard }, at) => {
-      const text = stored.get(shard)?.pop();
-      const place = places[at];
-      const found = text && place ? rowOf(place.id, text) : undefined;
-      return found && (by === 'id' || found.row[by] === place?.[by]) ? found : [];
+  /** In the order of the members. What has gone from its place since the index was read is left out. */
+  const rowsOf = async (kind: string, some: readonly string[], by: Plan['by']): Promise<IndexedRow[]> => {
+    const places = some.map((member) => placeOf(member, by));
+    const stored = (await link.read(['HMGET', rowsIn(kind), ...places.map(({ id }) => id)])) as (
+      | string
+      | null
+    )[];
+    return places.flatMap((place, at) => {
+      const text = stored[at];
+      const found = text ? rowOf(place.id, text) : undefined;
+      return found && (by === 'id' || found.row[by] === place[by]) ? found : [];
     });
   };
 
-  /** The condition that fewest rows meet; `undefined` when there is none, `never` when no row meets one of them. */
-  const rarestOf = async (kind: string, { account, where = {} }: ListScope) => {
-    const conditions: Condition[] = Object.entries(where);
-    const sizes = await Promise.all(
-      conditions.map(async (condition) => ({
-        condition,
-        matches: await size(indexes.value(kind, condition, account)),
-      })),
-    );
-    const [rarest] = sizes.sort((one, other) => one.matches - other.matches);
-    if (rarest?.matches === 0) return 'never';
-    return rarest && { condition: rarest.condition, areFew: rarest.matches <= redisLimits.sorted };
-  };
-
+  /** How to come by the rows; undefined when there are none. */
   const planned = async (kind: string, query: Query): Promise<Plan | undefined> => {
-    const { where = {}, order } = query;
+    const { account, where = {}, order } = query;
     const conditions: Condition[] = Object.entries(where);
     const [only] = conditions;
     if (!only) return planOf({ ...query, kind });
@@ -132,8 +73,13 @@ export function resources(options: ResourcesOptions): ResourceReader {
     if (conditions.length === 1 && order[0]?.by === 'createdAt') {
       return planOf({ ...query, kind }, { condition: only, areFew: false });
     }
-    const rarest = await rarestOf(kind, query);
-    return rarest === 'never' ? undefined : planOf({ ...query, kind }, rarest);
+    const matches = await Promise.all(
+      conditions.map((condition) => size(indexes.value(kind, condition, account))),
+    );
+    const fewest = Math.min(...matches);
+    if (fewest === 0) return undefined;
+    const condition = conditions[matches.indexOf(fewest)] as Condition;
+    return planOf({ ...query, kind }, { condition, areFew: fewest <= maxSorted });
   };
 
   /** The rows that fit, stretch by stretch, as the plan has them. `exact`: how many are wanted of those that the index tells. */
@@ -141,17 +87,9 @@ export function resources(options: ResourcesOptions): ResourceReader {
     kind: string,
     { plan, query, exact }: { plan: Plan; query: Query; exact?: number },
   ): AsyncGenerator<readonly StoredResource[]> {
-    const within = { link, keys, shards: await shards() };
-    let left = exact ?? Number.POSITIVE_INFINITY;
-    for await (const entries of walkIndex(within, { ...plan, wanted: exact ?? stretch })) {
-      for (let from = 0; from < entries.length && left > 0; ) {
-        const some = entries.slice(from, from + left);
-        from += some.length;
-        const rows = await rowsOf(kind, some, plan.by);
-        const fitting = rows.filter((row) => isWithin(row, query));
-        left -= fitting.length;
-        yield fitting.map(({ row }) => row);
-      }
+    for await (const some of members(plan, exact ?? stretch)) {
+      const rows = await rowsOf(kind, some, plan.by);
+      yield rows.filter((row) => isWithin(row, query)).map(({ row }) => row);
     }
   }
 
@@ -185,7 +123,7 @@ export function resources(options: ResourcesOptions): ResourceReader {
 
   const list = async (kind: string, query: ListQuery): Promise<StoredResource[]> => {
     const { limit, likeName, after, ...scope } = query;
-    checkLimit(limit, redisLimits.readRows);
+    checkLimit(limit, maxRows);
     if (likeName !== undefined) {
       const whole = { ...scope, order: fullOrder(undefined) };
       return rankedPage((from) => all(kind, { ...whole, after: from }), { likeName, limit, after });
@@ -208,8 +146,14 @@ export function resources(options: ResourcesOptions): ResourceReader {
   };
 
   return {
-    get,
-    find,
+    async get(kind, id) {
+      const stored = await link.read(['HGET', rowsIn(kind), id]);
+      return stored === null ? undefined : rowOf(id, stored as string).row;
+    },
+    async find(kind, index, value) {
+      const [place, row] = (await scripts.run('find', [kind, index, value], { isRead: true })) as string[];
+      return place && row ? rowOf(placeOf(place, 'createdAt').id, row).row : undefined;
+    },
     list,
     async count(kind, scope) {
       const conditions: Condition[] = Object.entries(scope.where ?? {});

@@ -25,6 +25,12 @@ export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<str
       message: `redis.url leads to Redis ${version || 'of an unknown version'}; expected 7.0 or newer`,
     });
   }
+  if (info.get('cluster_enabled') === '1') {
+    throw new Fault('store.refused', {
+      status: 500,
+      message: 'redis.url leads to a Redis Cluster; expected a single Redis, or a primary with replicas',
+    });
+  }
   // It answers INFO already, and as if it kept no log: that one is switched off while it is read.
   if (info.get('loading') === '1') throw unreachable('it is loading its data');
   const run = info.get('run_id');

@@ -35,13 +35,14 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
         throw new RangeError(`${count} is not a number of partitions`);
       return connected().worker.call('acquire', { count, ...options });
     },
-    consume: async (place) => connected().worker.call('consume', place),
     commit: async (step) => connected().worker.call('commit', step),
+    commitAll: async (batch) => connected().worker.call('commitAll', batch),
     write: async (write) => connected().worker.call('write', write),
     acknowledge: async (orderIds) => connected().worker.call('acknowledge', orderIds),
     sweep: async (before) => connected().worker.call('sweep', before),
     isConsumed: (cause) => read((reads) => reads.isConsumed(cause)),
     load: (actor) => read((reads) => reads.load(actor)),
+    loadAll: (actors, causes) => read((reads) => reads.loadAll({ actors, causes })),
     timers: (partitions) => read((reads) => reads.timers(partitions ?? null)),
     orders: (partitions) => read((reads) => reads.orders(partitions ?? null)),
     resources: {

@@ -1,5 +1,5 @@
 import type { Job, JobClaim, JobLease, JobOutcome, JobRelease } from '../../../../core/ports/jobs.ts';
-import type { StepCommit } from '../../../../core/ports/store.ts';
+import type { BatchStep } from '../../../../core/ports/store.ts';
 import type { Statements } from './statements.ts';
 
 /** What is asked often; a test looks at how SQLite would answer it. */
@@ -17,9 +17,9 @@ export const jobSql = {
 /** The jobs' part of a step's commit. */
 export interface StepJobs {
   /** Whether the job that the step finishes is still its owner's. */
-  canFinish(step: StepCommit): boolean;
+  canFinish(step: BatchStep): boolean;
   /** Finishes, cancels and adds. */
-  write(step: StepCommit): void;
+  write(step: BatchStep): void;
 }
 
 /** What workers write, one argument each. */

@@ -1,9 +1,10 @@
 import type {
   AcquireOptions,
+  BatchOutcome,
   CommitOutcome,
-  ConsumedPlace,
   Lease,
   ResourceCommit,
+  StepBatch,
   StepCommit,
 } from '../../../../core/ports/store.ts';
 import type { JobWrites } from './job-rows.ts';
@@ -13,7 +14,7 @@ import type { Reader } from './reader.ts';
 export interface Writes extends JobWrites {
   acquire(options: AcquireOptions & { readonly count: number }): Lease[];
   commit(step: StepCommit): CommitOutcome;
-  consume(place: ConsumedPlace): CommitOutcome;
+  commitAll(batch: StepBatch): BatchOutcome;
   write(write: ResourceCommit): CommitOutcome;
   acknowledge(orderIds: readonly string[]): void;
   advance(cursor: { consumer: string; position: number }): void;

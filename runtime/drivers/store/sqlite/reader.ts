@@ -1,5 +1,6 @@
 import type { JobTotals } from '../../../../core/ports/jobs.ts';
 import type {
+  LoadedActors,
   LoggedEvent,
   Order,
   StoredActor,
@@ -15,6 +16,7 @@ import type { Statements } from './statements.ts';
 export interface Reader {
   isConsumed(cause: string): boolean;
   load(actor: string): StoredActor | undefined;
+  loadAll(asked: { actors: readonly string[]; causes: readonly string[] }): LoadedActors;
   /** Null: of all partitions. */
   timers(partitions: readonly number[] | null): StoredTimer[];
   orders(partitions: readonly number[] | null): Order[];
@@ -37,6 +39,7 @@ const event = 'position, id, type, account, stream, body, at';
 export function reader(sql: Statements): Reader {
   const load = sql.prepare<StoredActor>('SELECT state, version, sequence FROM actors WHERE actor = ?');
   const consumed = sql.prepare<{ cause: string }>('SELECT cause FROM causes WHERE cause = ?');
+  const ended = sql.prepare('SELECT 1 FROM ended WHERE actor = ?');
   const timers = sql.prepare<StoredTimer>(
     `SELECT actor, name, due FROM timers WHERE ${ofPartitions} ORDER BY due, actor, name`,
   );
@@ -66,6 +69,15 @@ export function reader(sql: Statements): Reader {
   return {
     isConsumed: (cause) => consumed.get(cause) !== null,
     load: (actor) => load.get(actor) ?? undefined,
+    loadAll: ({ actors, causes }) => ({
+      actors: new Map(
+        actors.flatMap((actor) => {
+          const stored = load.get(actor) ?? (ended.get(actor) ? null : undefined);
+          return stored === undefined ? [] : [[actor, stored] as const];
+        }),
+      ),
+      consumed: new Set(causes.filter((cause) => consumed.get(cause) !== null)),
+    }),
     timers: (partitions) => timers.all(partitions && JSON.stringify(partitions)),
     orders: (partitions) => orders.all(partitions && JSON.stringify(partitions)),
     get: ({ kind, id }) => get.get(kind, id) ?? undefined,

@@ -1,11 +1,12 @@
 import { Fault } from '../../../../core/base/fault.ts';
 import type {
+  BatchOutcome,
+  BatchStep,
   CommitOutcome,
-  ConsumedPlace,
   EventWrite,
   Lease,
   ResourceCommit,
-  StepCommit,
+  StepBatch,
 } from '../../../../core/ports/store.ts';
 import { jobRows, type StepJobs } from './job-rows.ts';
 import type { Writes } from './protocol.ts';
@@ -112,12 +113,59 @@ interface StepParts {
   readonly writeJobs: StepJobs['write'];
 }
 
-function stepWriter(sql: Statements, parts: StepParts): Pick<Writer, 'commit' | 'consume'> {
+function stepWriter(sql: Statements, parts: StepParts): Pick<Writer, 'commit' | 'commitAll'> {
   const owned = sql.prepare<{ epoch: number; offset: number }>(
     'SELECT epoch, consumed AS offset FROM partitions WHERE partition = ?',
   );
   const consume = sql.prepare('UPDATE partitions SET consumed = ?2 WHERE partition = ?1');
   const count = sql.prepare('UPDATE partitions SET counter = ?2 WHERE partition = ?1 AND counter < ?2');
+  const savepoint = sql.prepare('SAVEPOINT batch');
+  const undo = sql.prepare('ROLLBACK TO batch');
+  const release = sql.prepare('RELEASE batch');
+  const take = stepTaker(sql, parts);
+
+  const takeAll = ({ partition, steps }: StepBatch): BatchOutcome => {
+    const events: number[] = [];
+    for (const [index, step] of steps.entries()) {
+      const outcome = take(step, { partition, isUnique: step.isLogged === true });
+      if (outcome.outcome === 'fenced') return outcome;
+      if (outcome.outcome !== 'ok') return { outcome: 'refused', step: index, why: outcome.outcome };
+      events.push(...outcome.events);
+    }
+    return { outcome: 'ok', events };
+  };
+
+  return {
+    commit(step) {
+      const { partition, epoch, counter } = step;
+      if (owned.get(partition)?.epoch !== epoch) return { outcome: 'fenced' };
+      const outcome = take(step, { partition, isUnique: counter !== undefined });
+      if (outcome.outcome === 'ok' && counter !== undefined) count.run(partition, counter);
+      return outcome;
+    },
+
+    commitAll(batch) {
+      const { partition, epoch, from, to } = batch;
+      const stored = owned.get(partition);
+      if (stored?.epoch !== epoch) return { outcome: 'fenced' };
+      const { offset } = stored;
+      if (offset !== from)
+        return from < to && offset >= to ? { outcome: 'duplicate' } : { outcome: 'gap', offset };
+      savepoint.run();
+      const outcome = takeAll(batch);
+      if (outcome.outcome !== 'ok') undo.run();
+      release.run();
+      if (outcome.outcome === 'ok') consume.run(partition, to);
+      return outcome;
+    },
+  };
+}
+
+/** Checks and writes one step, whose owner is the right one. */
+function stepTaker(
+  sql: Statements,
+  parts: StepParts,
+): (step: BatchStep, by: { partition: number; isUnique: boolean }) => CommitOutcome {
   const findCause = sql.prepare('SELECT 1 FROM causes WHERE cause = ?');
   const addCause = sql.prepare('INSERT INTO causes (cause, at) VALUES (?, ?)');
   const setTimer = sql.prepare(
@@ -130,55 +178,27 @@ function stepWriter(sql: Statements, parts: StepParts): Pick<Writer, 'commit' | 
   );
   const move = actorMover(sql);
 
-  /** Why the owner may not go on from there; undefined when it may. */
-  const misplaced = ({ partition, epoch, from, to }: ConsumedPlace): CommitOutcome | undefined => {
-    const stored = owned.get(partition);
-    if (stored?.epoch !== epoch) return { outcome: 'fenced' };
-    const { offset } = stored;
-    if (offset === from) return undefined;
-    return from < to && offset >= to ? { outcome: 'duplicate' } : { outcome: 'gap', offset };
-  };
+  return (step, { partition, isUnique }) => {
+    const isRemembered = !isUnique && !step.finish;
+    if (isRemembered && findCause.get(step.cause)) return { outcome: 'duplicate' };
+    if (!parts.canFinish(step)) return { outcome: 'lost' };
+    if (!move(step)) return { outcome: 'conflict' };
 
-  return {
-    consume(place): CommitOutcome {
-      const problem = misplaced(place);
-      if (problem) return problem;
-      consume.run(place.partition, place.to);
-      return { outcome: 'ok', events: [] };
-    },
-
-    commit(step): CommitOutcome {
-      const { partition, epoch, consumed: log } = step;
-      const problem = log
-        ? misplaced({ partition, epoch, ...log })
-        : owned.get(partition)?.epoch !== epoch && ({ outcome: 'fenced' } as const);
-      if (problem) return problem;
-      const isRemembered = step.counter === undefined && !step.finish && !log?.isCause;
-      if (isRemembered && findCause.get(step.cause)) {
-        if (log) consume.run(partition, log.to);
-        return { outcome: 'duplicate' };
-      }
-      if (!parts.canFinish(step)) return { outcome: 'lost' };
-      if (!move(step)) return { outcome: 'conflict' };
-
-      if (isRemembered) addCause.run(step.cause, step.at);
-      if (step.counter !== undefined) count.run(partition, step.counter);
-      if (log) consume.run(partition, log.to);
-      for (const row of step.rows) parts.resources.write(row);
-      for (const { name, due } of step.state === null ? [] : step.timers) {
-        if (due === null) removeTimer.run(step.actor, name);
-        else setTimer.run(step.actor, name, due, partition);
-      }
-      const events = parts.logEvents(step.events, step.at);
-      for (const { id, type, body } of step.orders) addOrder.run(id, type, body, partition);
-      parts.writeJobs(step);
-      return { outcome: 'ok', events };
-    },
+    if (isRemembered) addCause.run(step.cause, step.at);
+    for (const row of step.rows) parts.resources.write(row);
+    for (const { name, due } of step.state === null ? [] : step.timers) {
+      if (due === null) removeTimer.run(step.actor, name);
+      else setTimer.run(step.actor, name, due, partition);
+    }
+    const events = parts.logEvents(step.events, step.at);
+    for (const { id, type, body } of step.orders) addOrder.run(id, type, body, partition);
+    parts.writeJobs(step);
+    return { outcome: 'ok', events };
   };
 }
 
 /** Moves the actor's row; false: it is not where the step began. */
-function actorMover(sql: Statements): (step: StepCommit) => boolean {
+function actorMover(sql: Statements): (step: BatchStep) => boolean {
   const isEnded = sql.prepare('SELECT 1 FROM ended WHERE actor = ?');
   const hasActor = sql.prepare('SELECT 1 FROM actors WHERE actor = ?');
   const add = sql.prepare(

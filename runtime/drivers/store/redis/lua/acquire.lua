@@ -1,6 +1,19 @@
--- Takes over one partition.
--- KEYS 1 head of the partition
--- Answers {epoch, counter, offset}.
-local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
-local head = redis.call('HMGET', KEYS[1], 'counter', 'offset')
-return { tostring(epoch), head[1] or '0', head[2] or '-1' }
+-- Binds the data to a number of partitions and to a command log, checks both, and takes partitions over.
+-- ARGV number of partitions, identity of the log or empty, partitions to take (partition)
+-- Answers {'partitions', stored} or {'log', stored}, which have written nothing, or {'ok', epoch, counter, offset, epoch, ...}.
+local count, log, partitions = take(), take(), take_list(1)
+local facts = tag .. 'facts'
+local stored = call('HMGET', facts, 'partitions', 'log')
+if stored[1] and stored[1] ~= count then return { 'partitions', stored[1] } end
+if stored[2] and log ~= '' and stored[2] ~= log then return { 'log', stored[2] } end
+call('HSETNX', facts, 'partitions', count)
+if log ~= '' then call('HSETNX', facts, 'log', log) end
+local answer = { 'ok' }
+for _, item in ipairs(partitions) do
+  local epoch = call('HINCRBY', heads, 'e' .. item[1], 1)
+  local head = call('HMGET', heads, 'c' .. item[1], 'o' .. item[1])
+  answer[#answer + 1] = tostring(epoch)
+  answer[#answer + 1] = head[1] or '0'
+  answer[#answer + 1] = head[2] or '-1'
+end
+return answer

@@ -1,5 +1,3 @@
--- Put before every script that writes rows. `tag` is the shard's: '{<namespace>.<shard>}:'.
---
 -- A row is a field of the hash 'rows\0<kind>': '<revision>\n<header>\n<body>'. The header is JSON of
 -- [account, createdAt as 16 digits, name, [index, value, ...]]: all that index entries are made of, so that those of an
 -- earlier write are found again. An index entry is a member, with score 0, of a sorted set:
@@ -9,7 +7,6 @@
 --   id\0<kind>\0<account>                   <id>
 --   index\0<kind>\0<index>\0<value>             <createdAt><id>      those with this value, by time
 --   own\0<kind>\0<index>\0<account>\0<value>    <createdAt><id>      the same of an account
-local tag = string.sub(KEYS[1], 1, -5)
 local escapes = { ['\0'] = '\1\1', ['\1'] = '\1\2' }
 
 local function entries(kind, id, header)
@@ -31,7 +28,7 @@ end
 
 -- Revision and header of a stored row; 0 when there is none.
 local function stored_row(kind, id)
-  local stored = redis.call('HGET', tag .. 'rows\0' .. kind, id)
+  local stored = call('HGET', tag .. 'rows\0' .. kind, id)
   if not stored then return 0 end
   local first = string.find(stored, '\n', 1, true)
   local second = string.find(stored, '\n', first + 1, true)
@@ -43,23 +40,17 @@ local function write_row(kind, id, header, body)
   local revision, before = stored_row(kind, id)
   if header == '' and not before then return end
   if header == '' then
-    redis.call('HDEL', tag .. 'rows\0' .. kind, id)
+    call('HDEL', tag .. 'rows\0' .. kind, id)
   else
-    redis.call('HSET', tag .. 'rows\0' .. kind, id, (revision + 1) .. '\n' .. header .. '\n' .. body)
+    call('HSET', tag .. 'rows\0' .. kind, id, (revision + 1) .. '\n' .. header .. '\n' .. body)
   end
   if header == before then return end
   local old = before and entries(kind, id, before) or {}
   local new = header ~= '' and entries(kind, id, header) or {}
   for key, member in pairs(old) do
-    if new[key] ~= member then redis.call('ZREM', key, member) end
+    if new[key] ~= member then call('ZREM', key, member) end
   end
   for key, member in pairs(new) do
-    if old[key] ~= member then redis.call('ZADD', key, 0, member) end
+    if old[key] ~= member then call('ZADD', key, 0, member) end
   end
-end
-
-local function leave_entry(entry)
-  local number = redis.call('HINCRBY', KEYS[1], 'entries', 1)
-  redis.call('XADD', tag .. 'outbox', number .. '-0', 'e', entry)
-  return tostring(number)
 end
