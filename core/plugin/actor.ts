@@ -12,8 +12,11 @@ export interface ActorType<M extends AnyStateMachine = AnyStateMachine, Tools = 
   readonly version: number;
   /** `migrate[n]` turns the JSON snapshot of version n into one of n + 1. */
   readonly migrate?: Readonly<Record<number, (snapshot: unknown) => unknown>>;
-  /** The kinds of its rows, if it has any. After a rollback of the store they are written again, so a miss is not certain at once. */
-  readonly kinds?: readonly string[];
+  /**
+   * The kinds of its rows, if it has any, and which ids they have; a step that writes another row fails. After a rollback of
+   * the store these rows are written again, so a miss is not certain at once.
+   */
+  readonly kinds?: Readonly<Record<string, RowIds>>;
   /** The rows that this state is shown as; written in the same commit as the state. Pure: the same state, the same rows. */
   rows(context: ContextFrom<M>, state: StateValueFrom<M>): ResourceWrite[];
   /**
@@ -22,6 +25,9 @@ export interface ActorType<M extends AnyStateMachine = AnyStateMachine, Tools = 
    */
   describe(emitted: Emitted, context: ContextFrom<M>, step: DescribedStep<Tools>): EventDescription;
 }
+
+/** `own`: each row has the id of its actor, so the id tells the partition that writes it. `any`: other ids too. */
+export type RowIds = 'own' | 'any';
 
 export interface DescribedStep<Tools> {
   /** When the step happened, epoch ms. */

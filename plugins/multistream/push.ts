@@ -9,7 +9,7 @@ export const push: ActorType<typeof pushMachine> = {
   machine: pushMachine,
   version: 1,
   get kinds() {
-    return [pushKind];
+    return { [pushKind]: 'own' } as const;
   },
   rows({ push: { id, pair, account, createdAt, name, ...of }, holder }, value) {
     const row = { kind: pushKind, id, account, createdAt, name };

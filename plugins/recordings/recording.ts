@@ -9,7 +9,7 @@ export const recording: ActorType<typeof recordingMachine> = {
   machine: recordingMachine,
   version: 1,
   get kinds() {
-    return [recordingKind];
+    return { [recordingKind]: 'own' } as const;
   },
   rows(context, state) {
     const { account, streamId, sessionId, name, createdAt } = context.recording;

@@ -17,7 +17,8 @@ export const broadcast: ActorType<typeof broadcastMachine, StepKit<typeof config
   type: 'broadcast',
   machine: broadcastMachine,
   version: 1,
-  kinds: ['stream'],
+  // Sessions have ids of their own.
+  kinds: { stream: 'any' },
   rows: rowsOf,
   describe({ type }, context, { at, tools }) {
     const fields = tools.fields(stream);

@@ -25,7 +25,7 @@ export const task: ActorType<typeof taskMachine> = {
   machine: taskMachine,
   version: 1,
   get kinds() {
-    return [taskKind];
+    return { [taskKind]: 'own' } as const;
   },
   rows(context, state) {
     const { id, account, createdAt, name, type, inputAssetId, isServed } = context.task;

@@ -15,7 +15,7 @@ export const delivery: ActorType<typeof webhookDeliveryMachine> = {
   machine: webhookDeliveryMachine,
   version: 1,
   get kinds() {
-    return [deliveryKind, logKind];
+    return { [deliveryKind]: 'own', [logKind]: 'any' } as const;
   },
   rows({ delivery: { account, webhookId, eventId, createdAt }, attempt, dueAt, entry }, state) {
     const id = deliveryId({ webhookId, eventId });

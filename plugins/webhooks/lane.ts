@@ -22,7 +22,7 @@ export const lane: ActorType<typeof webhookLaneMachine> = {
   machine: webhookLaneMachine,
   version: 1,
   get kinds() {
-    return [laneKind, logKind];
+    return { [laneKind]: 'any', [logKind]: 'any' } as const;
   },
   rows({ lane: { key, actor, account, webhookId, createdAt }, entry, isNew }, state) {
     const rows: ResourceWrite[] = [];

@@ -34,8 +34,11 @@ export interface ActorRuntime {
   /** Before the plugins, who let commands in: what was due meanwhile comes before them. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** What `read` finds; Fault `store.behind` when it finds nothing and that is not certain, see `CatchUp`. */
-  certain<T>(kind: string, read: () => Promise<T | undefined>): Promise<T | undefined>;
+  /** The row that `read` finds; Fault `store.behind` when it finds none and that is not certain, see `Cluster.certain`. */
+  certain<T>(
+    row: { readonly kind: string; readonly id?: string },
+    read: () => Promise<T | undefined>,
+  ): Promise<T | undefined>;
   /** Events of plain resources are written. */
   wrote(events: readonly LoggedEvent[]): void;
   /** Does something on one node at a time: `begin` returns its end. Returns the stop. */
@@ -121,8 +124,7 @@ function clustered(options: TakenData & RuntimeOptions & { bus: Bus; logId: stri
       if (options.store.onRestart) cluster.catchUp.begin();
     },
     stop: () => cluster.stop(),
-    // Plain rows come from no log: those that were lost do not come again.
-    certain: (kind, read) => (options.types.writes(kind) ? cluster.catchUp.certain(read) : read()),
+    certain: (row, read) => cluster.certain(row, read),
     wrote: (events) => cluster.wrote(events),
     onDuty: (name, begin) => cluster.onDuty(name, begin),
     sendOrder: (order, to) => cluster.mail.order(order, to),

@@ -1,4 +1,4 @@
-import type { ActorType } from '../../core/plugin/actor.ts';
+import type { ActorType, RowIds } from '../../core/plugin/actor.ts';
 import { typeOf } from './actor-name.ts';
 
 export interface RegisteredType {
@@ -19,9 +19,10 @@ export class ActorTypes {
     return [...this.#types.keys()];
   }
 
-  /** Whether rows of this kind are written by actors. */
-  writes(kind: string): boolean {
-    return [...this.#types.values()].some(({ type }) => type.kinds?.includes(kind));
+  /** Which ids the rows of this kind have that actors write; undefined: no actor writes any. */
+  idsOf(kind: string): RowIds | undefined {
+    const all = [...this.#types.values()].flatMap(({ type }) => type.kinds?.[kind] ?? []);
+    return all.includes('any') ? 'any' : all[0];
   }
 
   /** Whether an actor's type is of an enabled plugin. */

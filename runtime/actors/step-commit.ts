@@ -2,6 +2,7 @@ import type { AnyMachineSnapshot } from 'xstate';
 import type { ActorView, Emitted } from '../../core/plugin/actor.ts';
 import { freeze, jobsOf, type Step, type Wanted, withJobs } from '../../core/plugin/step.ts';
 import type { EventWrite, Order, StepCommit } from '../../core/ports/store.ts';
+import { idOf } from './actor-name.ts';
 import type { RegisteredType } from './actor-types.ts';
 
 /**
@@ -33,7 +34,7 @@ export function stepCommit(
       sequence,
       state: isDone ? null : freeze(entry.type, snapshot),
       version: entry.type.version,
-      rows: entry.type.rows(snapshot.context, snapshot.value),
+      rows: rowsOf(entry, { actor, snapshot }),
       timers: isDone ? [] : timers,
       events,
       orders,
@@ -56,6 +57,24 @@ interface ComposedStep {
   /** The jobs that begin with it. */
   readonly wanted: readonly (Wanted & { readonly id: string })[];
   readonly commit: Omit<StepCommit, 'partition' | 'epoch' | 'counter' | 'consumed' | 'finish' | 'jobs'>;
+}
+
+/** Throws when the type writes what it does not declare: whoever misses such a row would not know that it may yet come. */
+function rowsOf(
+  { type }: RegisteredType,
+  { actor, snapshot }: { actor: string; snapshot: AnyMachineSnapshot },
+): StepCommit['rows'] {
+  const rows = type.rows(snapshot.context, snapshot.value);
+  for (const { kind, id } of rows) {
+    const ids = type.kinds?.[kind];
+    if (!ids) throw new Error(`actor type ${type.type} writes a row of ${kind}, which its kinds do not name`);
+    if (ids === 'own' && id !== idOf(actor)) {
+      throw new Error(
+        `${actor} writes ${kind} ${id}, and the kinds of its type say that it has the actor's id`,
+      );
+    }
+  }
+  return rows;
 }
 
 /** A state as the caller sees it. */

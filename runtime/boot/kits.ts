@@ -94,8 +94,8 @@ export function resourcesOf(options: {
   const get = store.resources.get.bind(store.resources);
   const find = store.resources.find.bind(store.resources);
   return {
-    get: (kind, id) => runtime.certain(kind, () => get(kind, id)),
-    find: (kind, index, value) => runtime.certain(kind, () => find(kind, index, value)),
+    get: (kind, id) => runtime.certain({ kind, id }, () => get(kind, id)),
+    find: (kind, index, value) => runtime.certain({ kind }, () => find(kind, index, value)),
     list: list.bind(store.resources),
     count: count.bind(store.resources),
     async write(commit) {

@@ -6,6 +6,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { Job } from '../../core/ports/jobs.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
+import { partitionOf } from '../actors/actor-name.ts';
 import type { ActorTypes } from '../actors/actor-types.ts';
 import type { EventHub } from '../actors/events.ts';
 import type { HostOptions } from '../actors/host.ts';
@@ -145,6 +146,21 @@ export class Cluster {
   /** Events of plain resources are written. */
   wrote(...[events]: Parameters<EventTail['committed']>): void {
     if (events.length > 0) this.#tail.committed(events);
+  }
+
+  /**
+   * The row that `read` finds, see `CatchUp.certain`. One that is found by the id of its actor waits for its own partition, any
+   * other for all. Plain rows come from no log: those that were lost do not come again.
+   */
+  certain<T>(
+    { kind, id }: { readonly kind: string; readonly id?: string },
+    read: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const { types, partitions } = this.#options;
+    const ids = types.idsOf(kind);
+    if (!ids) return read();
+    const isKnown = ids === 'own' && id !== undefined;
+    return this.catchUp.certain(read, isKnown ? partitionOf(id, partitions) : undefined);
   }
 
   /** See `ClusterActors.conclude`. */

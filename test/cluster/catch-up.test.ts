@@ -74,6 +74,30 @@ describe('what a store that was started anew does not have', () => {
     expect(await read('never')).toBe('none');
   });
 
+  it('is known of a row with the id of its actor once that partition is', async () => {
+    await using nodes = await clusterNodes();
+    const types = [{ ...tally, type: 'coin', kinds: { coin: 'own' as const, mint: 'any' as const } }];
+    const { cluster } = await nodes.start('reader', { owns: false, types });
+    const acquire = nodes.store.acquire.bind(nodes.store);
+    const stuck = partitionOf('never', partitions);
+    nodes.store.acquire = (count, options) =>
+      options?.partitions?.includes(stuck) ? Promise.reject(new Error('no')) : acquire(count, options);
+    nodes.storeRestarted();
+    await nodes.start('a', { types });
+    await nodes.advance('20s');
+    const other = Array.from({ length: 20 }, (_, n) => `n${n}`).find(
+      (id) => partitionOf(id, partitions) !== stuck,
+    ) as string;
+    const read = (row: { kind: string; id?: string }) =>
+      cluster.certain(row, async () => undefined).catch((error) => error);
+    expect(await read({ kind: 'coin', id: other })).toBeUndefined();
+    expect(await read({ kind: 'plain', id: 'never' })).toBeUndefined();
+    // By another value than its id, or with another id than its actor's, a row may be of any partition.
+    for (const row of [{ kind: 'coin', id: 'never' }, { kind: 'coin' }, { kind: 'mint', id: other }]) {
+      expect(await read(row)).toMatchObject(behind);
+    }
+  });
+
   it('is not known when that changed while it was read', async () => {
     await using nodes = await clusterNodes();
     const { cluster } = await nodes.start('a');

@@ -93,6 +93,7 @@ export async function clusterNodes({
       types: new ActorTypes([
         { type: bareBroadcast as never, tools: undefined },
         { type: tally as never, tools: undefined },
+        ...(options.types ?? []).map((type) => ({ type: type as never, tools: undefined })),
       ]),
       work: {
         prepare: (wanted, { at }) => {
@@ -187,6 +188,8 @@ export interface ClusterNode {
 interface StartOptions {
   readonly owns?: boolean;
   readonly hotActors?: number;
+  /** Besides those that all nodes have. */
+  readonly types?: readonly unknown[];
   readonly isFull?: () => Error | undefined;
   readonly probe?: (
     point: Parameters<NonNullable<HostOptions['probe']>>[0],

@@ -91,6 +91,7 @@ export const tally: ActorType<typeof tallyMachine> = {
   type: 'tally',
   machine: tallyMachine,
   version: 1,
+  kinds: { tally: 'any' },
   rows: ({ entries, rung }, state) => [
     {
       ...{ kind: 'tally', id: 'row', account: 'a', createdAt: 0, name: '', indexes: {} },

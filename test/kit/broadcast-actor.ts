@@ -8,6 +8,7 @@ export const bareBroadcast: ActorType<typeof broadcastMachine, undefined> = {
   type: 'broadcast',
   machine: broadcastMachine,
   version: 1,
+  kinds: { stream: 'any' },
   rows: rowsOf,
   describe: (emitted, context) => ({
     account: emitted.type.startsWith('session.') ? '' : context.stream.account,

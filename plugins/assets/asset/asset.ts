@@ -11,7 +11,7 @@ export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
   machine: assetMachine,
   version: 1,
   get kinds() {
-    return [assetKind];
+    return { [assetKind]: 'own' } as const;
   },
   rows(context, state) {
     const { id, account, createdAt, name, playbackId, source } = context.asset;
