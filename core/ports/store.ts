@@ -53,10 +53,10 @@ export interface Store {
   readonly events: EventLog;
 
   /**
-   * Forgets events, causes and the ids of ended actors older than `before` (epoch ms). Consumers behind that
-   * point skip the gap. Calls in between may find it half done.
+   * Forgets events, causes and the ids of ended actors older than `before` (epoch ms), of the events those up to the position
+   * `upTo` (default: all). Consumers behind that point skip the gap. Calls in between may find it half done.
    */
-  sweep(before: number): Promise<void>;
+  sweep(before: number, upTo?: number): Promise<void>;
 
   /**
    * Calls `listener` when the engine was started anew, and may have forgotten what it acknowledged last: what is known of

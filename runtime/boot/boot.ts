@@ -24,6 +24,7 @@ import { ReactionWatch } from '../actors/reaction-watch.ts';
 import { react } from '../actors/reactions.ts';
 import { StepCounts } from '../actors/step-counts.ts';
 import { sweeping } from '../actors/sweeping.ts';
+import { publisherName } from '../cluster/publisher.ts';
 import { sampleLoopDelay } from '../drivers/clock/loop-delay.ts';
 import type { Readiness } from '../http/health.ts';
 import type { OpenApi } from '../http/openapi/document.ts';
@@ -276,7 +277,12 @@ async function startPlugins(base: Base & Program & { reactions: ReactionWatch })
     life.atStop('jobs', () => workers.stop());
     await life.start('jobs', () => workers.start());
   }
-  const sweep = async () => sweeping({ store, clock, log: options.log });
+  const isPublished = options.drivers.bus !== undefined;
+  const sweep = async () =>
+    sweeping({
+      ...{ store, clock, log: options.log, metrics: base.metrics },
+      ...(isPublished && { publisher: publisherName }),
+    });
   life.atStop('sweep', await runtime.onDuty('sweep', sweep));
 }
 

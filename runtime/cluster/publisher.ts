@@ -6,7 +6,8 @@ import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import type { EventHub } from '../actors/events.ts';
 import { isWorthTelling, retried } from './retried.ts';
 
-const consumer = 'bus/events';
+/** Its place in the event log is stored under this name. */
+export const publisherName = 'bus/events';
 /** Events that are published in one call. */
 const pageSize = 500;
 /** Of the id of an event that is buried: it may be what the bus refuses. */
@@ -56,7 +57,7 @@ export class EventPublisher {
     const { store } = this.#options;
     const { signal } = this.#stopping;
     const [place, last] = (await this.#surely(() =>
-      Promise.all([store.events.cursor(consumer), store.events.last()]),
+      Promise.all([store.events.cursor(publisherName), store.events.last()]),
     )) ?? [0, 0];
     // A store that lost its last writes may have kept a place beyond the end of the log.
     this.#place = Math.min(place, last);
@@ -72,7 +73,7 @@ export class EventPublisher {
         continue;
       }
       await this.#surely(() => this.#publish(events));
-      await this.#surely(() => store.events.advance(consumer, newest.position));
+      await this.#surely(() => store.events.advance(publisherName, newest.position));
       this.#place = newest.position;
     }
   }

@@ -103,6 +103,36 @@ export const logChecks: readonly Check[] = [
     },
   },
   {
+    name: 'a sweep up to a position keeps the events after it, however old they are',
+    async run({ store }) {
+      const lease = await acquireOne(store);
+      // The last one is the oldest: a timer that was due long ago. There are more to keep than a sweep looks at in one go.
+      const ages = Array.from({ length: 500 }, (_, index) => (index === 499 ? 0 : 1 + index));
+      const commits = ages.map((age, index) =>
+        step(lease, {
+          actor: `a/${index}`,
+          cause: `c${index}`,
+          at: start + age,
+          events: [event(`e${index}`)],
+        }),
+      );
+      await Promise.all(commits.map((one) => store.commit(one)));
+      await store.sweep(start + 450, 300);
+      const kept = async () => (await store.events.after(0, { limit: 1000 })).map(({ position }) => position);
+      expect(await kept()).toEqual(Array.from({ length: 200 }, (_, index) => 301 + index));
+      expect(await store.events.position('e299')).toBeUndefined();
+      expect(await store.events.position('e300')).toBe(301);
+      // Causes have no position.
+      expect(await store.commit({ ...step(lease), actor: 'b/1', cause: 'c440' })).toMatchObject({
+        outcome: 'ok',
+      });
+      await store.sweep(start + 450, 499);
+      expect(await kept()).toEqual(Array.from({ length: 51 }, (_, index) => 450 + index));
+      await store.sweep(start + 450);
+      expect(await kept()).toEqual(Array.from({ length: 50 }, (_, index) => 450 + index));
+    },
+  },
+  {
     name: 'positions go on after a sweep that leaves no event',
     async run({ store, reopen }) {
       const lease = await acquireOne(store);

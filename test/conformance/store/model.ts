@@ -226,8 +226,8 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
         cursors.set(consumer, to);
       },
     },
-    async sweep(before) {
-      log = log.filter((event) => event.at >= before);
+    async sweep(before, upTo = position) {
+      log = log.filter((event) => event.at >= before || event.position > upTo);
       for (const [cause, { at }] of causes) if (at < before) causes.delete(cause);
       for (const [actor, at] of ended) if (at < before) ended.delete(actor);
     },

@@ -211,8 +211,11 @@ export function generator(seed: number): Generator {
   };
 
   const sweep = (): Call => {
-    const before = time - below(40);
-    return { text: `sweep ${before}`, make: (store) => store.sweep(before) };
+    const back = below(40);
+    const before = time - back;
+    // Half of the sweeps have one.
+    const upTo = back % 2 === 0 ? undefined : 2 * back;
+    return { text: `sweep ${before} ${upTo}`, make: (store) => store.sweep(before, upTo) };
   };
 
   const acquire = (count: number): Call => {

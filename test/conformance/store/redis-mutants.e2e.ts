@@ -57,6 +57,12 @@ const mutants: Record<string, { script: ScriptName; from: string; to: string; br
     to: 'if false then',
     breaks: 'plain rows are written by compare-and-set',
   },
+  'sweeps what nobody has published': {
+    script: 'sweep',
+    from: 'if tonumber(position) <= up_to then',
+    to: 'if true then',
+    breaks: 'a sweep up to a position keeps the events after it, however old they are',
+  },
   'does not find events by their ids': {
     script: 'commit',
     from: "call('HSET', tag .. 'event-ids', event[1], position)",

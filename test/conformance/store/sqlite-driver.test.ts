@@ -178,7 +178,11 @@ test.each(['throws', 'exits'])(
       maxWaiting: 10,
       onFailure: (failure) => failures.push(failure),
     });
-    const waiting = await Promise.allSettled([broken.call('acquire', { count: 1 }), broken.call('sweep', 0)]);
+    const sweep = { before: 0, upTo: 0 };
+    const waiting = await Promise.allSettled([
+      broken.call('acquire', { count: 1 }),
+      broken.call('sweep', sweep),
+    ]);
     expect(waiting).toMatchObject([
       { reason: { code: 'store.unknown', status: 503 } },
       { reason: { code: 'store.unknown', status: 503 } },

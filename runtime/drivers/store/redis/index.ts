@@ -108,11 +108,13 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
       return { partition, epoch, counter, offset };
     });
   };
-  const sweep: Store['sweep'] = async (before) => {
-    let most: number;
-    do {
-      most = Number(await scripts.run('sweep', [String(before), String(sweptAtOnce)]));
-    } while (most === sweptAtOnce);
+  const sweep: Store['sweep'] = async (before, upTo = Number.MAX_SAFE_INTEGER) => {
+    for (let [most, passed] = [sweptAtOnce, 0]; most === sweptAtOnce; ) {
+      const values = [before, upTo, sweptAtOnce, passed].map(String);
+      const [seen, kept] = (await scripts.run('sweep', values)) as [number, number];
+      most = seen;
+      passed += kept;
+    }
   };
 
   return {

@@ -39,7 +39,8 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     commitAll: async (batch) => connected().worker.call('commitAll', batch),
     write: async (write) => connected().worker.call('write', write),
     acknowledge: async (orderIds) => connected().worker.call('acknowledge', orderIds),
-    sweep: async (before) => connected().worker.call('sweep', before),
+    sweep: async (before, upTo = Number.MAX_SAFE_INTEGER) =>
+      connected().worker.call('sweep', { before, upTo }),
     isConsumed: (cause) => read((reads) => reads.isConsumed(cause)),
     load: (actor) => read((reads) => reads.load(actor)),
     loadAll: (actors, causes) => read((reads) => reads.loadAll({ actors, causes })),

@@ -18,7 +18,7 @@ export interface Writes extends JobWrites {
   write(write: ResourceCommit): CommitOutcome;
   acknowledge(orderIds: readonly string[]): void;
   advance(cursor: { consumer: string; position: number }): void;
-  sweep(before: number): void;
+  sweep(what: { before: number; upTo: number }): void;
 }
 
 export type Calls = Writes &

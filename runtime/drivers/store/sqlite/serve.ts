@@ -112,7 +112,8 @@ function open(file: string): Running {
   const handlers: Reader & Writer = { ...reader(sql), ...writer(sql) };
   const perform = (request: Request): unknown => {
     if (request.name === 'sweep') {
-      return handlers.sweepChunk(request.argument as number, sweepChunk) ? sweepAgain : undefined;
+      const what = request.argument as Parameters<Calls['sweep']>[0];
+      return handlers.sweepChunk(what, sweepChunk) ? sweepAgain : undefined;
     }
     const handler = handlers[request.name as Exclude<keyof Calls, 'open' | 'close' | 'sweep'>];
     return (handler as (argument: unknown) => unknown)(request.argument);

@@ -15,7 +15,7 @@ import type { Statements } from './statements.ts';
 
 export type Writer = Omit<Writes, 'sweep'> & {
   /** Deletes at most `chunk` rows of each log; false when there is nothing left to delete. */
-  sweepChunk(before: number, chunk: number): boolean;
+  sweepChunk(what: Parameters<Writes['sweep']>[0], chunk: number): boolean;
 };
 
 /**
@@ -25,8 +25,10 @@ export type Writer = Omit<Writes, 'sweep'> & {
 export function writer(sql: Statements): Writer {
   const removeOrder = sql.prepare('DELETE FROM orders WHERE id = ?');
   const advance = sql.prepare('INSERT OR REPLACE INTO cursors (consumer, position) VALUES (?, ?)');
+  const sweepEvents = sql.prepare(
+    'DELETE FROM events WHERE position IN (SELECT position FROM events WHERE at < ? AND position <= ? ORDER BY at LIMIT ?)',
+  );
   const sweeps = [
-    'DELETE FROM events WHERE position IN (SELECT position FROM events WHERE at < ? ORDER BY at LIMIT ?)',
     'DELETE FROM causes WHERE cause IN (SELECT cause FROM causes WHERE at < ? ORDER BY at LIMIT ?)',
     'DELETE FROM ended WHERE actor IN (SELECT actor FROM ended WHERE at < ? ORDER BY at LIMIT ?)',
   ].map((text) => sql.prepare(text));
@@ -54,8 +56,8 @@ export function writer(sql: Statements): Writer {
       advance.run(consumer, position);
     },
 
-    sweepChunk(before, chunk) {
-      let isMore = false;
+    sweepChunk({ before, upTo }, chunk) {
+      let isMore = sweepEvents.run(before, upTo, chunk).changes === chunk;
       for (const sweep of sweeps) isMore = sweep.run(before, chunk).changes === chunk || isMore;
       return isMore;
     },
