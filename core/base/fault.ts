@@ -59,6 +59,12 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof Fault && (error.status === 404 || error.status === 409);
 }
 
+/** For a `catch` where what is shown beside an object is left out while the store is behind, for the object itself is there. */
+export function unlessBehind(error: unknown): undefined {
+  if (!hasCode(error, 'store.behind')) throw error;
+  return undefined;
+}
+
 /** For a `catch` where a refusal is as good as done. */
 export function unlessRefused(error: unknown): void {
   if (!isRefusal(error)) throw error;

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { Fault } from '../../core/base/fault.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
 import { json, storeFaults } from '../../core/http/operation.ts';
@@ -37,15 +37,17 @@ export default definePlugin({
     const known = kit.offered(playables);
     const find = async (id: string, caller: Caller): Promise<Found | undefined> => {
       let unready: unknown;
+      let behind: unknown;
       for (const playable of known) {
         const found = await playable.find(id, caller).catch((error: unknown) => {
-          if (error !== notReady && error !== neverReady) throw error;
-          unready = error;
+          if (error === notReady || error === neverReady) unready = error;
+          else if (hasCode(error, 'store.behind')) behind = error;
+          else throw error;
         });
         if (found) return found;
       }
-      // A session that is recorded is live to one of them and not ready to another.
-      if (unready) throw unready;
+      // A session that is recorded is live to one of them and not ready to another. What one of them does not know yet, another may have.
+      if (unready ?? behind) throw unready ?? behind;
       return undefined;
     };
     /** Of a session that is over; undefined where none was made, or it was deleted. */

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { unlessBehind } from '../../core/base/fault.ts';
 import { oneOf } from '../../core/base/schema.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import type { Derivation, Derived } from '../../core/plugin/resource.ts';
@@ -51,7 +52,7 @@ interface Asked {
 }
 
 async function ofSession(id: string, { kit, caller }: Asked): Promise<Derived | undefined> {
-  const found = await recordingOf(id, kit.resources);
+  const found = await recordingOf(id, kit.resources).catch(unlessBehind);
   if (!found) return undefined;
   const { values } = told(found, caller);
   // A session that is off the air is watched at its recording.
@@ -67,8 +68,7 @@ async function ofSession(id: string, { kit, caller }: Asked): Promise<Derived | 
  * session that is over, and nothing about the stream can be mended.
  */
 async function ofStream(id: string, { kit, caller }: Asked): Promise<Derived | undefined> {
-  // Sessions lie beside their stream, and a recording has the id of its session.
-  const newest = await kit.resources.find(recordingKind, 'streamId', id);
+  const newest = await kit.resources.find(recordingKind, 'streamId', id).catch(unlessBehind);
   return newest && told(recordingDocument(newest), caller);
 }
 

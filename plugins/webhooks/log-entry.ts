@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { unlessBehind } from '../../core/base/fault.ts';
 import { object, optional } from '../../core/base/schema.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import type { ResourceReader, ResourceWrite, StoredResource } from '../../core/ports/store.ts';
@@ -88,8 +89,8 @@ export async function sentBody(
 /** `status` of a webhook, from the newest attempts in the log. */
 export async function statusOf(webhookId: string, resources: ResourceReader) {
   const [newest, failed] = await Promise.all([
-    resources.find(logKind, 'webhook', webhookId),
-    resources.find(logKind, 'failure', webhookId),
+    resources.find(logKind, 'webhook', webhookId).catch(unlessBehind),
+    resources.find(logKind, 'failure', webhookId).catch(unlessBehind),
   ]);
   const failure = failed && entryOf(failed);
   return {
