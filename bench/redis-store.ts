@@ -12,7 +12,7 @@ const seconds = 2;
 const rounds = 3;
 const depths = [1, 8, 64];
 const partitions = 16;
-const rows = 20_000;
+const rows = 100_000;
 let namespaces = 0;
 const log = jsonLog({ level: 'error', now: Date.now, write: (line) => console.error(line) });
 
@@ -72,6 +72,7 @@ async function reads(url: string): Promise<void> {
     'get, not there': () => store.resources.get('stream', 'never'),
     'find, plain': () => store.resources.find('key', 'hash', 'h7'),
     'find, of a step': () => store.resources.find('stream', 'playbackId', id()),
+    'list 20, newest': () => store.resources.list('stream', { account: 'main', where, limit: 21 }),
     'list 100, newest': () => store.resources.list('stream', { account: 'main', where, limit: 101 }),
     'list 1000, newest': () => store.resources.list('stream', { account: 'main', limit: 1001 }),
     'list 100, by name': () =>

@@ -1,186 +1,137 @@
-/**
- * Durable steps of actors, as one process alone and as a node on real Kafka and Redis that it starts itself: steps a second
- * of one partition, and how long an ask takes at 200/s; held against a bare synced commit of one row and a bare call of
- * Lua that writes as much, measured by turns in the same run.
- * Goals: on several nodes at least half of the bare calls at the same depth; 99 of 100 asks within 40 ms at 200/s.
- * Exit code 1 when a goal is missed. Run: npm run bench -- steps [rounds]
- */
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { assign, setup } from 'xstate';
-import { jsonLog } from '../core/base/log.ts';
-import { Metrics } from '../core/base/metrics.ts';
-import type { Actors, ActorType } from '../core/plugin/actor.ts';
-import { partitionOf } from '../runtime/actors/actor-name.ts';
-import { ActorTypes } from '../runtime/actors/actor-types.ts';
-import { EventHub } from '../runtime/actors/events.ts';
-import { ActorHost } from '../runtime/actors/host.ts';
-import { Cluster } from '../runtime/cluster/cluster.ts';
-import { kafkaBus } from '../runtime/drivers/bus/kafka/index.ts';
-import { systemClock } from '../runtime/drivers/clock/system.ts';
-import { redisStore } from '../runtime/drivers/store/redis/index.ts';
-import { sqliteStore } from '../runtime/drivers/store/sqlite/index.ts';
-import { redisVolatile } from '../runtime/drivers/volatile/redis/index.ts';
+import { join, resolve } from 'node:path';
 import { kafka } from '../test/kit/engines/kafka.ts';
 import { redis } from '../test/kit/engines/redis.ts';
-import { atDepth, bareCommits, bareLua } from './harness/bare-calls.ts';
+import { bareCommits, bareStep } from './harness/bare-calls.ts';
+import { root, start, temporaryFolder } from './harness/children.ts';
 import { machine, median, percentile, printTable, spread } from './harness/figures.ts';
+import { optionsOf } from './harness/options.ts';
+import { usageOf } from './harness/process-figures.ts';
+import type { StepLine, StepPlan } from './step-node.ts';
 
-const rounds = Number(process.argv[2] ?? 3);
-const seconds = 3;
+/**
+ * Durable steps of a node on real Kafka and Redis: how many a second against a bare Lua call that writes as much, the CPU of all three
+ * for each, and how long an ask takes; and of a node alone, against a bare synced commit of one row. The builds take turns. Exit code 1 when a goal is missed.
+ * Run: npm run bench -- steps [options]
+ */
+const usage = `  --rounds 5        turns of each build
+  --seconds 3       length of each measurement
+  --old             folder of another checkout with a bench/step-node.ts, to be compared with`;
+const { rounds, seconds, old } = optionsOf(usage, { rounds: 5, seconds: 3, old: '' });
+
+const loads = [64, 512].flatMap((callers) => [1, 16].map((partitions) => ({ callers, partitions })));
 const rate = 200;
-const partitions = 16;
-const goals = { ratio: 0.5, p99: 40 };
-/** Commits of the bare calls at one time; asks wait for the bus too, so there are more of those. */
-const depth = 64;
-const asksAtOnce = depth * 8;
-const clock = systemClock();
-const log = jsonLog({ level: 'error', now: clock.now, write: (line) => console.error(line) });
+/** Of the bare calls, by callers; µs of CPU a step at the most callers; share of that of the old build; ms. */
+const goals = { ratio: { 64: 0.3, 512: 0.4 } as Record<number, number>, cpu: 75, share: 0.75, p99: 25 };
 
-const counterMachine = setup({
-  types: { context: {} as { n: number; text: string }, events: {} as { type: 'count'; at: number } },
-}).createMachine({
-  id: 'counter',
-  context: { n: 0, text: 'x'.repeat(900) },
-  on: { count: { actions: assign(({ context }) => ({ n: context.n + 1 })) } },
+interface Figures {
+  /** By load. */
+  readonly rates: number[][];
+  /** µs a step, by load: of Kafka, Redis and the node. */
+  readonly cpu: number[][];
+  readonly parts: number[][][];
+  readonly asks: number[];
+}
+const none = (): Figures => ({
+  rates: loads.map(() => []),
+  cpu: loads.map(() => []),
+  parts: loads.map(() => [[], [], []]),
+  asks: [],
 });
-const counter: ActorType<typeof counterMachine> = {
-  type: 'counter',
-  machine: counterMachine,
-  version: 1,
-  rows: ({ n }) => [
-    { kind: 'counter', id: 'c', account: 'a', createdAt: 0, name: '', indexes: {}, body: `${n}` },
-  ],
-  describe: () => ({ account: 'a', stream: '', body: {} }),
-};
-const types = new ActorTypes([{ type: counter as never, tools: undefined }]);
-const work = { prepare: () => [], committed: () => {} };
-
-/** Actors of one partition. */
-const neighbours = Array.from({ length: 100_000 }, (_, n) => `n${n}`)
-  .filter((id) => partitionOf(id, partitions) === 0)
-  .slice(0, asksAtOnce);
-/** Actors of all. */
-const many = Array.from({ length: 1000 }, (_, n) => `m${n}`);
-
-interface Subject {
-  readonly actors: Actors;
-  stop(): Promise<void>;
+interface Build {
+  readonly folder: string;
+  readonly isAlone?: boolean;
+  readonly figures: Figures;
 }
+const builds = new Map<string, Build>([
+  ['this', { folder: root, figures: none() }],
+  ['alone', { folder: root, isAlone: true, figures: none() }],
+]);
+if (old !== '') builds.set('old', { folder: resolve(old), figures: none() });
+const bare: Record<number, number[]> = { 64: [], 512: [] };
+const synced: number[] = [];
+const folder = temporaryFolder();
 
-async function embedded(folder: string): Promise<Subject> {
-  const store = sqliteStore({ file: join(folder, `${randomUUID()}.db`) });
-  const leases = await store.acquire(partitions);
-  const ignored = { onEvent: () => {}, onOrders: () => {}, onFenced: () => {} };
-  const host = new ActorHost({ store, clock, log, leases, types, hotActors: 10_000, ...ignored });
-  return { actors: host, stop: () => host.stop().then(() => store.close()) };
-}
-
-async function clustered({ url, brokers }: { url: string; brokers: string[] }): Promise<Subject> {
-  const namespace = `s-${randomUUID()}`;
-  const store = redisStore({ url, namespace, log });
-  const volatile = redisVolatile({ url, namespace, log });
-  const bus = kafkaBus({ brokers, namespace, node: 'a', partitions, clock, log });
-  const { log: logId } = await bus.open();
-  await store.acquire(partitions, { partitions: [], log: logId });
-  const hub = new EventHub(store, { log });
-  const cluster = new Cluster({
-    ...{ store, volatile, bus, logId, clock, log, types, work, partitions, hub, own: hub },
-    ...{ hotActors: 10_000, metrics: new Metrics(), self: { node: 'a', incarnation: '1' } },
-    runOrders: () => {},
-    takeOrder: () => {},
-  });
-  await cluster.start();
-  await cluster.own();
-  while (cluster.owned.length < partitions) await new Promise((resolve) => setTimeout(resolve, 50));
-  return {
-    actors: cluster.actors,
-    async stop() {
-      await cluster.stop();
-      await bus.close();
-      await Promise.all([store.close(), volatile.close()]);
-    },
-  };
-}
-
-/** Steps a second of one partition, when there is always another command. */
-async function stepRate({ actors }: Subject, atOnce: number): Promise<number> {
-  const ids = neighbours.slice(0, atOnce);
-  await Promise.all(ids.map((id) => actors.spawn(counter, id, undefined)));
-  return atDepth(atOnce, { seconds, call: (index) => actors.ask(counter, ids[index]!, { type: 'count' }) });
-}
-
-/** How long asks take at a fixed rate, whatever the answers do, in ms. */
-async function latencies({ actors }: Subject): Promise<number[]> {
-  for (let at = 0; at < many.length; at += 100)
-    await Promise.all(many.slice(at, at + 100).map((id) => actors.spawn(counter, id, undefined)));
-  const taken: number[] = [];
-  const asks: Promise<void>[] = [];
-  const from = performance.now();
-  for (let n = 0; n < rate * seconds; n++) {
-    const due = from + (n * 1000) / rate;
-    const wait = due - performance.now();
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    // From when it was due: a late start is waiting too.
-    const id = many[(n * 7919) % many.length]!;
-    asks.push(
-      actors.ask(counter, id, { type: 'count' }).then(() => void taken.push(performance.now() - due)),
-    );
-  }
-  await Promise.all(asks);
-  return taken;
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 await using redisEngine = await redis();
 await using kafkaEngine = await kafka();
-const { url } = redisEngine;
-const { brokers } = kafkaEngine;
-
-const figures = { commits: [], lua: [], alone: [], nodes: [] } as Record<string, number[]>;
-const asks = { alone: [] as number[], nodes: [] as number[] };
 console.log(machine());
 for (let round = 0; round < rounds; round += 1) {
-  figures.commits!.push(bareCommits(join(folder, `bare-${round}.db`), { seconds }));
-  const alone = await embedded(folder);
-  figures.alone!.push(await stepRate(alone, depth));
-  asks.alone.push(...(await latencies(alone)));
-  await alone.stop();
-  figures.lua!.push(await bareLua(url, { seconds, depth, partitions: 1 }));
-  const nodes = await clustered({ url, brokers });
-  figures.nodes!.push(await stepRate(nodes, asksAtOnce));
-  asks.nodes.push(...(await latencies(nodes)));
-  await nodes.stop();
+  for (const callers of [64, 512])
+    bare[callers]!.push(await bareStep(redisEngine.url, { seconds, depth: callers }));
+  synced.push(bareCommits(join(folder.path, `bare-${round}.db`), { seconds }));
+  // Who is first does so in every other round.
+  const turns = [...builds.values()];
+  if (round % 2 === 1) turns.reverse();
+  for (const turn of turns) await measure(turn);
 }
-rmSync(folder, { recursive: true });
 
-const ratio = (of: string, to: string) =>
-  median(figures[of]!.map((value, round) => value / (figures[to]![round] ?? Number.NaN)));
-const row = (name: string, of: string, to?: string) => [
-  ...[name, spread(figures[of]!, 0), to ? ratio(of, to).toFixed(2) : ''],
-];
+/** One process of a build, all its loads. */
+async function measure({ folder: of, isAlone = false, figures }: Build): Promise<void> {
+  const engines = { url: redisEngine.url, brokers: kafkaEngine.brokers };
+  const shared = { folder: folder.path, loads, seconds, warmUp: 1.5, rate };
+  const plan: StepPlan = isAlone ? shared : { ...shared, engines };
+  let load = 0;
+  let before: number[] = [];
+  const node = start(['sh', `${of}/scripts/bun.sh`, `${of}/bench/step-node.ts`, JSON.stringify(plan)], {
+    onLine(text) {
+      if (!text.startsWith('{"is"')) return console.error(text);
+      const line = JSON.parse(text) as StepLine;
+      const cpu = [kafkaEngine.pid, redisEngine.pid, node.pid].map((pid) => usageOf(pid).cpu);
+      if (line.is === 'begin') before = cpu;
+      else if (line.is === 'asks') figures.asks.push(...line.taken);
+      else {
+        const each = cpu.map((value, part) => ((value - before[part]!) * 1e6) / line.steps);
+        figures.rates[load]!.push(line.steps / line.seconds);
+        figures.cpu[load]!.push(each.reduce((sum, value) => sum + value, 0));
+        for (const [part, value] of each.entries()) figures.parts[load]![part]!.push(value);
+        load += 1;
+      }
+    },
+  });
+  const code = await node.exited;
+  if (code !== 0 || load !== loads.length) throw new Error(`the node of ${of} ended with ${code}`);
+}
+
+const missed: string[] = [];
+const rows = loads.flatMap(({ callers, partitions }, load) =>
+  [...builds].map(([name, { figures }]) => {
+    const ratios = figures.rates[load]!.map(
+      (value, round) => value / (name === 'alone' ? synced : bare[callers]!)[round]!,
+    );
+    if (name === 'this' && median(ratios) < goals.ratio[callers]!)
+      missed.push(
+        `${callers} callers, ${partitions} partitions: less than ${goals.ratio[callers]} of the bare calls`,
+      );
+    return [
+      ...[`${callers} callers, ${partitions} partitions, ${name}`, spread(figures.rates[load]!, 0)],
+      ...[spread(ratios, 2), spread(figures.cpu[load]!, 0)],
+      figures.parts[load]!.map((values) => median(values).toFixed(0)).join(' '),
+    ];
+  }),
+);
 printTable(
-  ['a second, one partition', 'rate', 'ratio'],
+  ['steps', 'a second', 'of bare calls', 'CPU µs a step', 'Kafka, Redis, node'],
   [
-    row('bare synced commits of one row', 'commits'),
-    row(`steps alone, ${depth} asks at once`, 'alone', 'commits'),
-    row(`bare Lua, ${depth} at once`, 'lua'),
-    row(`steps over the bus, ${asksAtOnce} asks at once`, 'nodes', 'lua'),
+    ['bare synced commits', spread(synced, 0), '', '', ''],
+    ...[64, 512].map((callers) => [`bare Lua, ${callers} at once`, spread(bare[callers]!, 0), '', '', '']),
+    ...rows,
   ],
 );
-const times = (values: number[]) => [50, 99].map((percent) => percentile(values, percent).toFixed(1));
 printTable(
   [`an ask at ${rate}/s, ms`, 'p50', 'p99'],
-  [
-    ['alone', ...times(asks.alone)],
-    ['over the bus', ...times(asks.nodes)],
-  ],
+  [...builds].map(
+    ([
+      name,
+      {
+        figures: { asks },
+      },
+    ]) => [name, ...[50, 99].map((percent) => percentile(asks, percent).toFixed(1))],
+  ),
 );
-const missed = [
-  ...(ratio('nodes', 'lua') >= goals.ratio ? [] : [`less than ${goals.ratio} of the bare calls`]),
-  ...(percentile(asks.nodes, 99) <= goals.p99 ? [] : [`p99 of an ask above ${goals.p99} ms`]),
-];
+const cpuOf = (name: string) => median(builds.get(name)?.figures.cpu.slice(2).flat() ?? []);
+if (cpuOf('this') > goals.cpu) missed.push(`more than ${goals.cpu} µs of CPU a step`);
+if (cpuOf('this') > goals.share * cpuOf('old'))
+  missed.push(`more than ${goals.share} of the old build's CPU`);
+if (percentile(builds.get('this')!.figures.asks, 99) > goals.p99)
+  missed.push(`p99 of an ask above ${goals.p99} ms`);
 for (const goal of missed) console.log(`missed: ${goal}`);
 process.exit(missed.length > 0 ? 1 : 0);

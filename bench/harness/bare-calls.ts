@@ -51,6 +51,42 @@ export async function bareLua(
   return rate;
 }
 
+/**
+ * Calls a second of a bare Lua that writes the keys and bytes that a step of `bench/step-node.ts` writes: state, row, timer, event
+ * with its indexes, offset. It checks and reads nothing.
+ */
+export async function bareStep(url: string, { seconds, depth }: Load & { depth: number }): Promise<number> {
+  const client = await createClient({ url, RESP: 2, commandOptions: { timeout: 0 } }).connect();
+  const hash = await client.scriptLoad(`
+    local tag, call = KEYS[1], redis.call
+    local actor, state, row, timers, event, body, at = unpack(ARGV)
+    local position = call('HINCRBY', tag .. 'heads', 'last', 1)
+    call('HSET', tag .. 'heads', 'o0', position)
+    call('HSET', tag .. 'actors', actor, state)
+    call('HSET', tag .. 'rows', actor, row)
+    call('HSET', tag .. 'timers', actor, timers)
+    call('XADD', tag .. 'events', position .. '-0', 'i', event, 't', 'counter.counted', 'a', 'a', 's', '', 'b', body, 'at', at, 'e', '1')
+    call('HSET', tag .. 'event-ids', event, position)
+    call('ZADD', tag .. 'event-times', at, position)
+    call('ZADD', tag .. 'account', position, position)
+    return { 'ok', tostring(position) }`);
+  const state = `1 1 ${JSON.stringify({ text: 'x'.repeat(1024) })}`;
+  const body = JSON.stringify({ text: 'x'.repeat(100) });
+  let number = 0;
+  const rate = await atDepth(depth, {
+    seconds,
+    call: async (index) => {
+      const event = `m0.${++number}/0/counter.counted`;
+      const at = String(Date.now());
+      const values = [`counter/c${index}`, state, body, `{"after":"${at}"}`, event, body, at];
+      await client.sendCommand(['EVALSHA', hash, '1', 'bare:', ...values]);
+    },
+  });
+  await client.flushDb();
+  client.destroy();
+  return rate;
+}
+
 /** Calls a second, so many at a time. */
 export async function atDepth(
   depth: number,
