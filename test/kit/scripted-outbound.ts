@@ -49,7 +49,7 @@ export function scriptedOutbound(): ScriptedOutbound {
   return {
     sent,
     answer: (prefix, receiver) => void receivers.set(prefix, receiver),
-    problem: everywhere.problem,
+    problem: (url, given) => everywhere.problem(url, given),
     request,
     async open(url, given) {
       const answer = await request(url, given);

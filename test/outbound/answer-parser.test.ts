@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerParser } from '../../runtime/drivers/outbound/answer-parser.ts';
+import { AnswerParser } from '../../runtime/drivers/outbound/answer-parser.ts';
 
 const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const body = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7919) % 251));
@@ -8,7 +8,7 @@ const body = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7919) %
 function parsed(pieces: readonly Buffer[]) {
   const heard: Buffer[] = [];
   const order: string[] = [];
-  const parser = answerParser(
+  const parser = new AnswerParser(
     {
       head: () => void order.push('head'),
       body(bytes) {

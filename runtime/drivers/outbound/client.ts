@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Cidr } from '../../../core/base/cidr.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
@@ -9,11 +10,11 @@ import {
   type OutboundStream,
 } from '../../../core/ports/outbound.ts';
 import { Connection, Pool } from './connection.ts';
-import { type Exchange, type ExchangeHead, exchange } from './exchange.ts';
+import { Exchange, type ExchangeHead } from './exchange.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
 import { reach } from './reach.ts';
 import { isSource, redirect, requestProblem } from './request-head.ts';
-import { hostProblem, type Lookup, resolver } from './resolver.ts';
+import { hostProblem, type Lookup, type Resolver, resolver } from './resolver.ts';
 import { type Target, target } from './target.ts';
 
 /** Of a request that names no bounds of its own: ms for all of it, ms for connecting, bytes of the answer. */
@@ -25,58 +26,111 @@ const defaults = { timeout: 10_000, connectTimeout: 5_000, maxBytes: 64 * 1024 }
  * (`HTTP_PROXY`) are not used: a proxy would resolve names by itself.
  */
 export function outboundClient(options: OutboundOptions): Outbound {
-  const { clock, allow } = options;
-  const limits = { ...outboundLimits, ...options.limits };
-  const { urlLength } = limits;
-  const names = resolver({ allow, clock, limits, lookup: options.lookup });
-  const pool = new Pool({ clock, limits });
-  const running = new Set<AbortController>();
+  return new Client(options);
+}
+
+class Client implements Outbound {
+  readonly #options: OutboundOptions;
+  readonly #clock: Clock;
+  readonly #limits: OutboundLimits;
+  readonly #names: Resolver;
+  readonly #pool: Pool;
+  readonly #running = new Set<AbortController>();
   /** Used and unused. */
-  const open = new Set<Connection>();
-  let isClosed = false;
+  readonly #open = new Set<Connection>();
+  #isClosed = false;
+
+  constructor(options: OutboundOptions) {
+    const { allow, clock, lookup } = options;
+    const limits = { ...outboundLimits, ...options.limits };
+    this.#options = options;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#names = resolver({ allow, clock, limits, lookup });
+    this.#pool = new Pool({ clock, limits });
+  }
+
+  problem(url: string, request: OutboundRequest = {}): OutboundFailure | undefined {
+    const to = target(url, this.#limits);
+    if (!to.ok) return to;
+    return hostProblem(to, this.#options) ?? requestProblem(request);
+  }
+
+  async request(url: string, request: OutboundRequest = {}): Promise<OutboundFailure | OutboundAnswer> {
+    const begun = await this.#begin(url, request);
+    if (!begun.ok) return begun;
+    try {
+      return await wholeAnswer(begun, { most: request.maxBytes ?? defaults.maxBytes });
+    } finally {
+      begun.run.discard();
+      begun.finish();
+    }
+  }
+
+  async open(url: string, request: OutboundRequest = {}): Promise<OutboundFailure | OutboundStream> {
+    const begun = await this.#begin(url, request);
+    if (!begun.ok) return begun;
+    return answerStream(begun, { most: request.maxBytes ?? defaults.maxBytes });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const one of [...this.#running]) one.abort(failure('aborted', 'the server is stopping'));
+    this.#pool.close();
+    for (const connection of [...this.#open]) connection.close();
+  }
 
   /** A connection to an address that was checked just now, or, for what may be sent twice, not long ago. */
-  const connectionTo = async (
+  async #connectionTo(
     to: Target,
     { request, signal, mayReuse }: { request: OutboundRequest; signal: AbortSignal; mayReuse: boolean },
-  ): Promise<Connection | OutboundFailure> => {
-    const now = clock.now();
+  ): Promise<Connection | OutboundFailure> {
+    const now = this.#clock.now();
     const place = placeOf(to, request);
-    const fresh = mayReuse && pool.take(place, (one) => now - one.checkedAt < limits.recheckAfter);
+    const fresh =
+      mayReuse && this.#pool.take(place, (one) => now - one.checkedAt < this.#limits.recheckAfter);
     if (fresh) return fresh;
-    const addresses = await unlessAborted(names.resolve(to), signal);
+    const addresses = await unlessAborted(this.#names.resolve(to), signal);
     if ('ok' in addresses) return addresses;
-    const known = mayReuse && pool.take(place, (one) => addresses.includes(one.address));
+    const known = mayReuse && this.#pool.take(place, (one) => addresses.includes(one.address));
     if (known) {
-      known.checkedAt = clock.now();
+      known.checkedAt = this.#clock.now();
       return known;
     }
+    const { ca } = this.#options;
+    const { addressTimeout } = this.#limits;
     return reach(to, {
-      ...{ addresses, signal, clock, addressTimeout: limits.addressTimeout, ca: options.ca },
+      ...{ addresses, signal, clock: this.#clock, addressTimeout, ca },
       timeout: request.connectTimeout ?? defaults.connectTimeout,
       protocols: ['http/1.1'],
-      take(socket, address) {
-        const onGone = () => open.delete(connection);
-        const connection: Connection = new Connection(socket, { address, checkedAt: clock.now(), onGone });
-        open.add(connection);
-        return connection;
-      },
+      take: (socket, address) => this.#keep(socket, address),
     });
-  };
+  }
+
+  #keep(socket: Socket, address: string): Connection {
+    const onGone = () => this.#open.delete(connection);
+    const connection: Connection = new Connection(socket, { address, checkedAt: this.#clock.now(), onGone });
+    this.#open.add(connection);
+    return connection;
+  }
 
   /** One request to one origin; sent again when a connection that was used before turns out to be closed. */
-  const send = async (
+  async #send(
     to: Target,
     { request: given, signal }: { request: OutboundRequest; signal: AbortSignal },
-  ) => {
+  ): Promise<Answered | OutboundFailure> {
     const isRepeatable = canRepeat(given);
     let request = given;
     for (let mayReuse = isRepeatable; ; mayReuse = false) {
-      const connection = await connectionTo(to, { request, signal, mayReuse });
+      const connection = await this.#connectionTo(to, { request, signal, mayReuse });
       if ('ok' in connection) return connection;
       const { wasUsed } = connection;
-      const onFree = (free: Connection) => (isClosed ? free.close() : pool.keep(free, placeOf(to, request)));
-      const run = exchange(connection, { to, request, signal, clock, limits, onFree });
+      const onFree = (free: Connection) =>
+        this.#isClosed ? free.close() : this.#pool.keep(free, placeOf(to, request));
+      const run = new Exchange(connection, {
+        ...{ to, request, signal, onFree },
+        ...{ clock: this.#clock, limits: this.#limits },
+      });
       const head = await run.head;
       if (head.ok && head.status === 417 && request.asksFirst) {
         // It does not know how to be asked (RFC 9110 §10.1.1).
@@ -84,45 +138,40 @@ export function outboundClient(options: OutboundOptions): Outbound {
         request = { ...request, asksFirst: false };
         continue;
       }
-      if (head.ok) return { ok: true as const, run, head };
+      if (head.ok) return { ok: true, run, head };
       if (!(wasUsed && mayReuse && head.reason === 'closed' && !run.hasAnswer)) return head;
     }
-  };
+  }
 
   /** The request and its redirects, each to an address that is checked for itself. */
-  const follow = async (
+  async #follow(
     first: Target,
     { given, signal }: { given: OutboundRequest; signal: AbortSignal },
-  ): Promise<Omit<Followed, 'finish'> | OutboundFailure> => {
+  ): Promise<Omit<Followed, 'finish'> | OutboundFailure> {
     let to = first;
     let request = given;
     for (let redirects = 0; ; redirects++) {
-      const answered = await send(to, { request, signal });
+      const answered = await this.#send(to, { request, signal });
       if (!answered.ok) return answered;
+      const { urlLength } = this.#limits;
       const next = redirect(answered.head, { from: to, request, followed: redirects, urlLength });
-      if (!next) return { ok: true, run: answered.run, head: answered.head, url: to.url, redirects };
+      if (!next) return { ...answered, url: to.url, redirects };
       answered.run.discard();
       if ('ok' in next) return { ...next, status: answered.head.status };
       to = next.to;
       request = next.request;
     }
-  };
-
-  const problem: Outbound['problem'] = (url, request = {}) => {
-    const to = target(url, { urlLength });
-    if (!to.ok) return to;
-    return hostProblem(to, { allow }) ?? requestProblem(request);
-  };
+  }
 
   /** Starts a request that `finish` must end. */
-  const begin = async (url: string, request: OutboundRequest): Promise<Followed | OutboundFailure> => {
-    const to = target(url, { urlLength });
+  async #begin(url: string, request: OutboundRequest): Promise<Followed | OutboundFailure> {
+    const to = target(url, this.#limits);
     if (!to.ok) return to;
     const wrong = requestProblem(request);
     if (wrong) return wrong;
-    if (isClosed) return failure('aborted', 'the server is stopping');
-    if (running.size >= limits.requests) {
-      return failure('busy', `more than ${limits.requests} outbound requests are under way`);
+    if (this.#isClosed) return failure('aborted', 'the server is stopping');
+    if (this.#running.size >= this.#limits.requests) {
+      return failure('busy', `more than ${this.#limits.requests} outbound requests are under way`);
     }
     const timeout = request.timeout ?? defaults.timeout;
     // Its reason is an OutboundFailure, whatever ends it.
@@ -130,50 +179,25 @@ export function outboundClient(options: OutboundOptions): Outbound {
     const onAbort = () => own.abort(failure('aborted', `the request to ${to.origin} was given up`));
     const onTimeout = () =>
       own.abort(failure('timeout', `${to.origin} did not answer completely within ${timeout} ms`));
-    const cancel = timeout === 0 ? () => {} : clock.at(clock.now() + timeout, onTimeout);
+    const cancel = timeout === 0 ? () => {} : this.#clock.at(this.#clock.now() + timeout, onTimeout);
     request.signal?.addEventListener('abort', onAbort);
     if (request.signal?.aborted) onAbort();
-    running.add(own);
+    this.#running.add(own);
     const finish = () => {
       cancel();
       request.signal?.removeEventListener('abort', onAbort);
-      running.delete(own);
+      this.#running.delete(own);
     };
     try {
       const given = { ...request, onStart: once(request.onStart) };
-      const followed = await follow(to, { given, signal: own.signal });
+      const followed = await this.#follow(to, { given, signal: own.signal });
       if (!followed.ok) finish();
       return followed.ok ? { ...followed, finish } : followed;
     } catch (error) {
       finish();
       throw error;
     }
-  };
-
-  return {
-    problem,
-    async request(url, request = {}) {
-      const begun = await begin(url, request);
-      if (!begun.ok) return begun;
-      try {
-        return await wholeAnswer(begun, { most: request.maxBytes ?? defaults.maxBytes });
-      } finally {
-        begun.run.discard();
-        begun.finish();
-      }
-    },
-    async open(url, request = {}) {
-      const begun = await begin(url, request);
-      if (!begun.ok) return begun;
-      return answerStream(begun, { most: request.maxBytes ?? defaults.maxBytes });
-    },
-    close() {
-      isClosed = true;
-      for (const one of [...running]) one.abort(failure('aborted', 'the server is stopping'));
-      pool.close();
-      for (const connection of [...open]) connection.close();
-    },
-  };
+  }
 }
 
 export interface OutboundOptions {
@@ -187,10 +211,13 @@ export interface OutboundOptions {
   readonly ca?: readonly string[];
 }
 
-interface Followed {
+interface Answered {
   readonly ok: true;
   readonly run: Exchange;
   readonly head: ExchangeHead;
+}
+
+interface Followed extends Answered {
   readonly url: string;
   readonly redirects: number;
   /** The request is over. Harmless when repeated. */
