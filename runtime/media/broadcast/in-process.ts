@@ -3,16 +3,22 @@ import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
   type Figures,
+  type LiveAnswer,
+  type LiveKeyFrame,
+  type LiveReading,
   type Media,
   type MediaHandlers,
+  type MediaTotals,
   noFigures,
   noVitals,
   type PublishGrant,
   type PublishRefusal,
   type PublishRequest,
+  type ViewerRequest,
 } from '../../../core/ports/media.ts';
 import { readPem } from '../../base/read-pem.ts';
 import type { OutputConfig } from '../live/config.ts';
+import type { Ingest } from '../live/ingest.ts';
 import { BufferPool } from '../live/pool.ts';
 import { Waiters } from '../live/waiters.ts';
 import { MemoryBudget } from '../publish/memory-budget.ts';
@@ -23,7 +29,7 @@ import type { MediaRecorder } from '../recording/feed.ts';
 import type { RenditionMaker } from '../renditions/ladder.ts';
 import { type RtmpListener, rtmpListener } from '../rtmp/listener.ts';
 import type { PublishEnd, RtmpConfig } from '../rtmp/session.ts';
-import { Broadcast } from './broadcast.ts';
+import { Broadcast, type BroadcastAttachment } from './broadcast.ts';
 import { Closings } from './closings.ts';
 import { Numbers } from './numbers.ts';
 import { ViewerCount } from './viewer-count.ts';
@@ -35,229 +41,265 @@ const progressInterval = 30_000;
 
 /** The media of this process: an RTMP listener, and one packager and playlist for each stream on the air. */
 export function inProcessMedia(options: InProcessMediaOptions): Media {
-  const { clock, log, pusher } = options;
-  const pool = new BufferPool({ limit: idleBuffers });
-  const { memory: limit, ...config } = options.hls;
-  const memory = new MemoryBudget({ limit });
-  const outputs = new Map<string, Airing>();
-  /** Ended, but the end of their renditions is still being encoded. */
-  const draining = new Set<Broadcast>();
-  const running = new Map<string, Running>();
-  /** Viewers who wait for a playlist to appear. */
-  const arrivals = new Waiters<boolean>(clock);
-  let isStopped = false;
-  const closings = new Closings(clock);
-  const numbers = new Numbers();
-  const delay = new OwnDelay(clock);
-  let listener: RtmpListener | undefined;
-  /** Bytes of publishes that have ended. */
-  let endedBytes = 0;
+  return new InProcessMedia(options);
+}
 
-  const open = (grant: PublishGrant): Airing => {
+class InProcessMedia implements Media {
+  readonly #options: InProcessMediaOptions;
+  readonly #clock: Clock;
+  readonly #config: Partial<OutputConfig>;
+  readonly #pool = new BufferPool({ limit: idleBuffers });
+  readonly #memory: MemoryBudget;
+  readonly #outputs = new Map<string, Airing>();
+  /** Ended, but the end of their renditions is still being encoded. */
+  readonly #draining = new Set<Broadcast>();
+  readonly #running = new Map<string, Running>();
+  /** Viewers who wait for a playlist to appear. */
+  readonly #arrivals: Waiters<boolean>;
+  #isStopped = false;
+  readonly #closings: Closings;
+  readonly #numbers = new Numbers();
+  readonly #delay: OwnDelay;
+  #listener: RtmpListener | undefined;
+  /** Bytes of publishes that have ended. */
+  #endedBytes = 0;
+
+  constructor(options: InProcessMediaOptions) {
+    const { clock } = options;
+    const { memory: limit, ...config } = options.hls;
+    this.#options = options;
+    this.#clock = clock;
+    this.#memory = new MemoryBudget({ limit });
+    this.#config = config;
+    this.#arrivals = new Waiters(clock);
+    this.#closings = new Closings(clock);
+    this.#delay = new OwnDelay(clock);
+  }
+
+  async accept(handlers: MediaHandlers): Promise<() => Promise<void>> {
+    const { clock, log, rtmp } = this.#options;
+    this.#listener = rtmpListener({
+      host: rtmp.host,
+      port: rtmp.port,
+      ...(await this.#secure()),
+      clock,
+      log,
+      config: rtmp,
+      handlers: {
+        authorise: (request) => handlers.authorise(request),
+        attach: (grant, request) => this.#attach(grant, { request, handlers }),
+        detached: (grant, end) => this.#detached(grant, end, handlers),
+      },
+    });
+    const stopProgress = every(progressInterval, {
+      clock,
+      work: () => {
+        for (const publish of this.#running.values()) if (publish.hasNews) publish.report('progress');
+      },
+    });
+    const stopWatching = this.#delay.watch();
+    return async () => {
+      stopProgress();
+      stopWatching();
+      this.#stop();
+    };
+  }
+
+  close(token: string, reason: string): void {
+    if (this.#running.has(token)) this.#listener?.close(token, reason);
+    else this.#closings.add(token, reason);
+  }
+
+  retire(playbackId: string, { upTo = Number.POSITIVE_INFINITY }: { upTo?: number } = {}): void {
+    const airing = this.#outputs.get(playbackId);
+    // The order is late: the running publish began after it, or it would have been closed before.
+    if (airing === undefined || airing.publish !== undefined) return;
+    if (airing.latest.discontinuitySequence > upTo) return;
+    const { broadcast, latest } = airing;
+    this.#numbers.keep(latest, broadcast.output.reached);
+    this.#outputs.delete(playbackId);
+    const drained = broadcast.end();
+    if (drained === undefined) return;
+    this.#draining.add(broadcast);
+    void drained.then(() => this.#draining.delete(broadcast));
+  }
+
+  figures(token: string): Figures | undefined {
+    return this.#running.get(token)?.figures;
+  }
+
+  readings(): LiveReading[] {
+    return [...this.#outputs.values()].map(({ broadcast: { output }, publish, latest, viewers }) => ({
+      grant: latest,
+      isPublishing: publish !== undefined,
+      isDelayed: this.#delay.isRecent(this.#clock.now()),
+      figures: output.figures() ?? noFigures,
+      vitals: output.vitals() ?? noVitals,
+      viewers: viewers.count(this.#clock.now()),
+    }));
+  }
+
+  totals(): MediaTotals {
+    let bytes = this.#endedBytes;
+    for (const publish of this.#running.values()) bytes += publish.figures.bytes;
+    let waitingViewers = this.#arrivals.size;
+    let viewers = 0;
+    for (const airing of this.#outputs.values()) {
+      waitingViewers += airing.broadcast.output.waiting;
+      viewers += airing.viewers.count(this.#clock.now());
+    }
+    return { publishes: this.#running.size, outputs: this.#outputs.size, bytes, waitingViewers, viewers };
+  }
+
+  serve({
+    playbackId,
+    file,
+    query,
+    signal,
+    viewers,
+  }: ViewerRequest): LiveAnswer | Promise<LiveAnswer> | undefined {
+    const airing = this.#outputs.get(playbackId);
+    // Until the first segment there is nothing to play, but it may come any moment.
+    if (!airing?.broadcast.output.isPlayable) return undefined;
+    // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
+    if (viewers !== undefined && airing.broadcast.isWatched(file))
+      for (const viewer of viewers) airing.viewers.saw(viewer, this.#clock.now());
+    return airing.broadcast.serve(file, query, signal);
+  }
+
+  keyFrame(playbackId: string): LiveKeyFrame | 'none' | undefined {
+    return this.#outputs.get(playbackId)?.broadcast.output.keyFrame();
+  }
+
+  async appears(
+    playbackId: string,
+    { timeout, signal }: { timeout: number; signal: AbortSignal },
+  ): Promise<boolean> {
+    const attempt = () =>
+      this.#outputs.get(playbackId)?.broadcast.output.isPlayable || (this.#isStopped ? false : undefined);
+    return attempt() ?? this.#arrivals.wait({ attempt, expire: () => false }, { timeout, signal });
+  }
+
+  async #secure() {
+    const { rtmp, tls } = this.#options;
+    if (rtmp.tlsPort === undefined || !tls) return {};
+    const cert = await readPem('tls.cert', tls.cert);
+    return { tls: { port: rtmp.tlsPort, cert, key: await readPem('tls.key', tls.key) } };
+  }
+
+  #stop(): void {
+    this.#listener?.stop();
+    // The process is about to go, and those that encode with it.
+    for (const { broadcast } of this.#outputs.values()) {
+      this.#draining.add(broadcast);
+      void broadcast.end();
+    }
+    for (const broadcast of this.#draining) void broadcast.end();
+    this.#draining.clear();
+    this.#outputs.clear();
+    this.#isStopped = true;
+    this.#arrivals.wake();
+  }
+
+  #open(grant: PublishGrant): Airing {
+    const { clock, log, pusher, transcoder } = this.#options;
     const broadcast = new Broadcast({
       clock,
-      pool,
-      memory: memory.open(),
-      delay,
+      pool: this.#pool,
+      memory: this.#memory.open(),
+      delay: this.#delay,
       relay: pusher?.relayFor(grant.playbackId),
       relayOf: pusher && ((profile) => pusher.relayFor(grant.playbackId, profile)),
-      transcoder: options.transcoder,
-      after: numbers.endOf(grant.playbackId),
+      transcoder,
+      after: this.#numbers.endOf(grant.playbackId),
       log: (line) => log.info(line, { streamId: grant.streamId }),
-      config,
+      config: this.#config,
     });
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
     const airing = { broadcast, publish: undefined, latest: grant, viewers: new ViewerCount({ seed }) };
-    outputs.set(grant.playbackId, airing);
+    this.#outputs.set(grant.playbackId, airing);
     return airing;
-  };
+  }
 
-  const attach = (
+  #attach(
     granted: PublishGrant,
     { request, handlers }: { request: PublishRequest; handlers: MediaHandlers },
-  ): MediaSink | PublishRefusal => {
-    const closed = closings.take(granted.token);
-    if (closed !== undefined) return rejected(closed);
-    const current = outputs.get(granted.playbackId)?.publish;
-    // Grants may arrive here in another order than they were given: the newest has the output.
-    if (current !== undefined && current.discontinuitySequence > granted.discontinuitySequence)
-      return rejected('Another broadcast with the same key took over.');
-    const known = outputs.get(granted.playbackId);
-    if (known === undefined && memory.isSpent) {
-      log.warn('a broadcast was refused: live media holds all the memory it may (hls.memory)', {
-        streamId: granted.streamId,
-        held: memory.held,
-      });
-      return rejected('The server has no memory left for another broadcast. Try again later.');
-    }
-    const grant = numbers.raise(granted);
-    const last = numbers.lastOf(granted.playbackId);
-    const airing = known ?? open(grant);
+  ): MediaSink | PublishRefusal {
+    const known = this.#outputs.get(granted.playbackId);
+    const refused = this.#refusal(granted, known);
+    if (refused !== undefined) return rejected(refused);
+    const { log } = this.#options;
+    const grant = this.#numbers.raise(granted);
+    const last = this.#numbers.lastOf(granted.playbackId);
+    const airing = known ?? this.#open(grant);
     airing.publish = airing.latest = granted;
-    const { recorder } = options;
     const sink = airing.broadcast.attach({
       grant,
       // A grant without a publish skips a number. While the playlist is still there, viewers must not jump forward because of that.
       isNext: known !== undefined || last === granted.discontinuitySequence - 1,
-      ...(recorder &&
-        grant.recording && {
-          recording: {
-            open: (rendition) => recorder.feed(grant, rendition),
-            onTrouble: (error) =>
-              log.error('a broadcast could not be handed to its recording', {
-                streamId: grant.streamId,
-                sessionId: grant.sessionId,
-                error,
-              }),
-          },
-        }),
-      onPlayable() {
+      ...this.#recordingOf(grant),
+      onPlayable: () => {
         publish.hasBegun = true;
         log.info('broadcast started', publish.fields());
-        tell('playable', publish, handlers);
-        arrivals.wake();
+        publish.report('playable');
+        this.#arrivals.wake();
       },
-      onTargetGrown: () => tell('progress', publish, handlers),
-      onFatal: (reason) => listener?.close(grant.token, reason),
+      onTargetGrown: () => publish.report('progress'),
+      onFatal: (reason) => this.#listener?.close(grant.token, reason),
     });
-    const { streamId, sessionId } = grant;
-    const { connection, address } = request;
-    const publish: Running = {
-      ...{ grant: granted, told: 0, hasBegun: false },
-      figures: () => sink.figures(),
-      fields: () => ({
-        ...{ streamId, sessionId, connection, address },
-        ...{ encoder: sink.encoder, codecs: sink.codecs },
-      }),
-    };
-    running.set(grant.token, publish);
+    const publish = new Running(granted, { sink, request, handlers });
+    this.#running.set(grant.token, publish);
     return sink;
-  };
+  }
 
-  const detached = (grant: PublishGrant, end: PublishEnd, handlers: MediaHandlers) => {
-    const airing = outputs.get(grant.playbackId);
+  /** Why a publish may not begin. */
+  #refusal(granted: PublishGrant, known: Airing | undefined): string | undefined {
+    const closed = this.#closings.take(granted.token);
+    if (closed !== undefined) return closed;
+    const current = known?.publish;
+    // Grants may arrive here in another order than they were given: the newest has the output.
+    if (current !== undefined && current.discontinuitySequence > granted.discontinuitySequence)
+      return 'Another broadcast with the same key took over.';
+    if (known !== undefined || !this.#memory.isSpent) return undefined;
+    this.#options.log.warn('a broadcast was refused: live media holds all the memory it may (hls.memory)', {
+      streamId: granted.streamId,
+      held: this.#memory.held,
+    });
+    return 'The server has no memory left for another broadcast. Try again later.';
+  }
+
+  #recordingOf(grant: PublishGrant): Pick<BroadcastAttachment, 'recording'> {
+    const { log, recorder } = this.#options;
+    if (!recorder || !grant.recording) return {};
+    const { streamId, sessionId } = grant;
+    return {
+      recording: {
+        open: (rendition) => recorder.feed(grant, rendition),
+        onTrouble: (error) =>
+          log.error('a broadcast could not be handed to its recording', { streamId, sessionId, error }),
+      },
+    };
+  }
+
+  #detached(grant: PublishGrant, end: PublishEnd, handlers: MediaHandlers): void {
+    const airing = this.#outputs.get(grant.playbackId);
     airing?.broadcast.detach(grant.token);
     if (airing?.publish?.token === grant.token) airing.publish = undefined;
-    const publish = running.get(grant.token);
-    const figures = publish?.figures() ?? noFigures;
+    const publish = this.#running.get(grant.token);
+    const figures = publish?.figures ?? noFigures;
     if (publish !== undefined) {
       const { bytes, duration } = figures;
       const seconds = Math.round(duration * 10) / 10;
       const message = publish.hasBegun
         ? 'broadcast ended'
         : 'broadcast ended before anything could be played';
-      log.info(message, { ...publish.fields(), seconds, bytes, reason: end.reason });
+      this.#options.log.info(message, { ...publish.fields(), seconds, bytes, reason: end.reason });
     }
-    running.delete(grant.token);
-    endedBytes += figures.bytes;
+    this.#running.delete(grant.token);
+    this.#endedBytes += figures.bytes;
     const clean = end.clean && end.by === 'encoder';
     handlers.report({ type: 'closed', grant, clean, figures });
-  };
-
-  return {
-    async accept(handlers) {
-      const { rtmp, tls } = options;
-      const secure =
-        rtmp.tlsPort !== undefined && tls
-          ? {
-              tls: {
-                port: rtmp.tlsPort,
-                cert: await readPem('tls.cert', tls.cert),
-                key: await readPem('tls.key', tls.key),
-              },
-            }
-          : {};
-      listener = rtmpListener({
-        host: rtmp.host,
-        port: rtmp.port,
-        ...secure,
-        clock,
-        log,
-        config: rtmp,
-        handlers: {
-          authorise: (request) => handlers.authorise(request),
-          attach: (grant, request) => attach(grant, { request, handlers }),
-          detached: (grant, end) => detached(grant, end, handlers),
-        },
-      });
-      const stopProgress = every(progressInterval, {
-        clock,
-        work() {
-          for (const publish of running.values())
-            if (publish.figures().bytes > publish.told) tell('progress', publish, handlers);
-        },
-      });
-      const stopWatching = delay.watch();
-      return async () => {
-        stopProgress();
-        stopWatching();
-        listener?.stop();
-        // The process is about to go, and those that encode with it.
-        for (const { broadcast } of outputs.values()) {
-          draining.add(broadcast);
-          void broadcast.end();
-        }
-        for (const broadcast of draining) void broadcast.end();
-        draining.clear();
-        outputs.clear();
-        isStopped = true;
-        arrivals.wake();
-      };
-    },
-    close(token, reason) {
-      if (running.has(token)) listener?.close(token, reason);
-      else closings.add(token, reason);
-    },
-    retire(playbackId, { upTo = Number.POSITIVE_INFINITY } = {}) {
-      const airing = outputs.get(playbackId);
-      // The order is late: the running publish began after it, or it would have been closed before.
-      if (airing === undefined || airing.publish !== undefined) return;
-      if (airing.latest.discontinuitySequence > upTo) return;
-      const { broadcast, latest } = airing;
-      numbers.keep(latest, broadcast.output.reached);
-      outputs.delete(playbackId);
-      const drained = broadcast.end();
-      if (drained === undefined) return;
-      draining.add(broadcast);
-      void drained.then(() => draining.delete(broadcast));
-    },
-    figures: (token) => running.get(token)?.figures(),
-    readings: () =>
-      [...outputs.values()].map(({ broadcast: { output }, publish, latest, viewers }) => ({
-        grant: latest,
-        isPublishing: publish !== undefined,
-        isDelayed: delay.isRecent(clock.now()),
-        figures: output.figures() ?? noFigures,
-        vitals: output.vitals() ?? noVitals,
-        viewers: viewers.count(clock.now()),
-      })),
-    totals() {
-      let bytes = endedBytes;
-      for (const publish of running.values()) bytes += publish.figures().bytes;
-      let waitingViewers = arrivals.size;
-      let viewers = 0;
-      for (const airing of outputs.values()) {
-        waitingViewers += airing.broadcast.output.waiting;
-        viewers += airing.viewers.count(clock.now());
-      }
-      return { publishes: running.size, outputs: outputs.size, bytes, waitingViewers, viewers };
-    },
-    serve({ playbackId, file, query, signal, viewers }) {
-      const airing = outputs.get(playbackId);
-      // Until the first segment there is nothing to play, but it may come any moment.
-      if (!airing?.broadcast.output.isPlayable) return undefined;
-      // Players keep asking for the media playlist; who asks for the multivariant one alone only looks.
-      if (viewers !== undefined && airing.broadcast.isWatched(file))
-        for (const viewer of viewers) airing.viewers.saw(viewer, clock.now());
-      return airing.broadcast.serve(file, query, signal);
-    },
-    keyFrame: (playbackId) => outputs.get(playbackId)?.broadcast.output.keyFrame(),
-    async appears(playbackId, { timeout, signal }) {
-      const attempt = () =>
-        outputs.get(playbackId)?.broadcast.output.isPlayable || (isStopped ? false : undefined);
-      return attempt() ?? arrivals.wait({ attempt, expire: () => false }, { timeout, signal });
-    },
-  };
+  }
 }
 
 /** One playlist, and who feeds it now. */
@@ -270,15 +312,40 @@ interface Airing {
 }
 
 /** A publish that has attached and not ended. */
-interface Running {
-  readonly grant: PublishGrant;
+class Running {
   /** Something of it can be watched. */
-  hasBegun: boolean;
-  figures(): Figures;
+  hasBegun = false;
+  readonly #grant: PublishGrant;
+  readonly #of: { sink: Ingest; request: PublishRequest; handlers: MediaHandlers };
+  /** Bytes that were last reported. */
+  #reported = 0;
+
+  constructor(grant: PublishGrant, of: { sink: Ingest; request: PublishRequest; handlers: MediaHandlers }) {
+    this.#grant = grant;
+    this.#of = of;
+  }
+
+  get figures(): Figures {
+    return this.#of.sink.figures();
+  }
+
+  get hasNews(): boolean {
+    return this.figures.bytes > this.#reported;
+  }
+
+  report(type: 'playable' | 'progress'): void {
+    const { figures } = this;
+    this.#reported = figures.bytes;
+    this.#of.handlers.report({ type, grant: this.#grant, figures });
+  }
+
   /** For the log. Never the request itself: it holds the stream key. */
-  fields(): Readonly<Record<string, unknown>>;
-  /** Bytes in the last report. */
-  told: number;
+  fields(): Readonly<Record<string, unknown>> {
+    const { streamId, sessionId } = this.#grant;
+    const { sink, request } = this.#of;
+    const { connection, address } = request;
+    return { streamId, sessionId, connection, address, encoder: sink.encoder, codecs: sink.codecs };
+  }
 }
 
 export interface InProcessMediaOptions {
@@ -301,13 +368,6 @@ export interface InProcessMediaOptions {
     /** Bytes that the windows and arenas of all broadcasts may hold together. */
     readonly memory: number;
   };
-}
-
-function tell(type: 'playable' | 'progress', publish: Running, handlers: MediaHandlers): void {
-  const { grant } = publish;
-  const figures = publish.figures();
-  publish.told = figures.bytes;
-  handlers.report({ type, grant, figures });
 }
 
 function rejected(message: string): PublishRefusal {
