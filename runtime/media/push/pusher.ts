@@ -1,10 +1,18 @@
 import type { Log } from '../../../core/base/log.ts';
 import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { Pusher, PushFact, PushOrder, PushReason, PushTotals } from '../../../core/ports/pusher.ts';
+import type {
+  Pusher,
+  PushFact,
+  PushOrder,
+  PushReading,
+  PushReason,
+  PushTotals,
+  PushTrouble,
+} from '../../../core/ports/pusher.ts';
 import { pushUrl } from '../../../core/push-url/push-url.ts';
 import { BufferPool } from '../live/pool.ts';
-import { MemoryBudget } from '../publish/memory-budget.ts';
+import { MemoryBudget, type MemoryShare } from '../publish/memory-budget.ts';
 import { WindowCounts } from '../rtmp/window-count.ts';
 import type { OpenPush } from './connection.ts';
 import type { Push, PushHost, PushSettings } from './push.ts';
@@ -36,134 +44,182 @@ export interface NodePusher extends Pusher {
 
 /** Pushes what is broadcast in this process to other servers. Facts are reported in a turn of their own, never within a call. */
 export function nodePusher(options: NodePusherOptions): NodePusher {
-  const { clock, log, settings, open } = options;
+  return new AllPushes(options);
+}
+
+class AllPushes implements NodePusher {
+  readonly #clock: Clock;
+  readonly #host: Host;
   /** By playlist and profile. */
-  const playlists = new Map<string, Map<string, PushRelay>>();
-  const memory = new MemoryBudget({ limit: settings.memory });
-  const counts: Partial<Record<PushReason, number>> = {};
-  /** Of pushes that ended. */
-  const past = { sentBytes: 0, droppedFrames: 0 };
-  const beginnings = new WindowCounts({ most: mostBeginnings, window: 60_000, keys: 10_000 });
-  const slots = new FairSlots(settings.targets);
-  const processes = new FairSlots(settings.processes);
-  let report: (fact: PushFact) => void = () => {};
-  let isClosed = false;
-  let stopLooking: (() => void) | undefined;
+  readonly #playlists = new Map<string, Map<string, PushRelay>>();
+  #isClosed = false;
+  #stopLooking: (() => void) | undefined;
 
-  const relays = () => [...playlists.values()].flatMap((one) => [...one.values()]);
-  const everyPush = (work: (push: Push) => void) => {
-    for (const playlist of playlists.values())
+  constructor(options: NodePusherOptions) {
+    this.#clock = options.clock;
+    this.#host = new Host(options);
+  }
+
+  tell(to: (fact: PushFact) => void): void {
+    this.#host.tell(to);
+  }
+
+  want(playbackId: string, wanted: readonly PushOrder[]): void {
+    const playlist = this.#playlists.get(playbackId);
+    if (this.#isClosed || playlist === undefined) return;
+    const orders = new Map<string, PushOrder>();
+    for (const order of wanted) if (!orders.has(order.id)) orders.set(order.id, order);
+    // A push that changes its profile ends before it begins there, so that its facts are in order.
+    for (const [profile, relay] of playlist) {
+      const own = relay.pushes.map(({ order }) => order);
+      const staying = own.filter(({ id }) => profileOf(orders.get(id)) === profile || !orders.has(id));
+      if (staying.length < own.length) relay.want(staying);
+    }
+    for (const [profile, relay] of playlist)
+      relay.want([...orders.values()].filter((order) => profileOf(order) === profile));
+    this.#watch();
+  }
+
+  readings(): PushReading[] {
+    return this.#relays().flatMap((relay) => relay.pushes.map((push) => push.reading()));
+  }
+
+  totals(): PushTotals {
+    let { sentBytes, droppedFrames } = this.#host.past;
+    let connected = 0;
+    let all = 0;
+    this.#everyPush((push) => {
+      const reading = push.reading();
+      sentBytes += reading.sentBytes;
+      droppedFrames += reading.droppedFrames;
+      all += 1;
+      if (push.isConnected) connected += 1;
+    });
+    const troubles = { ...this.#host.troubles };
+    return { connected, connecting: all - connected, sentBytes, droppedFrames, troubles };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const relay of this.#relays()) relay.want([]);
+    this.#watch();
+  }
+
+  relayFor(playbackId: string, profile = SOURCE): PushRelay {
+    this.#playlists.get(playbackId)?.get(profile)?.end();
+    const relay = new PushRelay(playbackId, {
+      host: this.#host,
+      onEnd: () => {
+        const playlist = this.#playlists.get(playbackId);
+        playlist?.delete(profile);
+        if (playlist?.size === 0) this.#playlists.delete(playbackId);
+        this.#watch();
+      },
+    });
+    const playlist = this.#playlists.get(playbackId) ?? new Map<string, PushRelay>();
+    this.#playlists.set(playbackId, playlist.set(profile, relay));
+    return relay;
+  }
+
+  #relays(): PushRelay[] {
+    return [...this.#playlists.values()].flatMap((one) => [...one.values()]);
+  }
+
+  #everyPush(work: (push: Push) => void): void {
+    for (const playlist of this.#playlists.values())
       for (const relay of playlist.values()) for (const push of relay.pushes) work(push);
-  };
-
-  const host: PushHost = {
-    clock,
-    log,
-    random: options.random,
-    settings,
-    pool: new BufferPool({ limit: idleBytes }),
-    opener(url) {
-      const read = pushUrl(url);
-      return read.ok ? open[read.scheme] : badUrl(read);
-    },
-    mayBegin: (playbackId) => beginnings.admit(playbackId, clock.now()),
-    takeSlot({ owner, order }) {
-      // Over SRT each push has a process of ffmpeg.
-      const isSrt = /^srt:/i.test(order.url);
-      if (isSrt && !processes.take(owner)) return troubles.processes;
-      const hasSlot = slots.take(owner);
-      const give = () => {
-        if (hasSlot) slots.give(owner);
-        if (isSrt) processes.give(owner);
-      };
-      if (hasSlot) return give;
-      give();
-      return troubles.full;
-    },
-    openMemory: (owner) => memory.open(owner),
-    report(fact) {
-      if (fact.type === 'failed' || fact.type === 'lost') {
-        const { reason } = fact.trouble;
-        counts[reason] = (counts[reason] ?? 0) + 1;
-      }
-      queueMicrotask(() => {
-        try {
-          report(fact);
-        } catch (error) {
-          log.error('the fact of a push could not be reported', mishap(error));
-        }
-      });
-    },
-    ended(push) {
-      const { sentBytes, droppedFrames } = push.reading();
-      past.sentBytes += sentBytes;
-      past.droppedFrames += droppedFrames;
-    },
-  };
+  }
 
   /** Deadlines are looked at while there is something to look at. */
-  const watch = () => {
-    const isIdle = !relays().some((relay) => relay.isActive);
-    if (isIdle) {
-      stopLooking?.();
-      stopLooking = undefined;
-    } else stopLooking ??= every(lookMs, { clock, work: () => everyPush((push) => push.look()) });
-  };
+  #watch(): void {
+    if (this.#relays().some((relay) => relay.isActive)) {
+      const work = () => this.#everyPush((push) => push.look());
+      this.#stopLooking ??= every(lookMs, { clock: this.#clock, work });
+    } else {
+      this.#stopLooking?.();
+      this.#stopLooking = undefined;
+    }
+  }
+}
 
-  return {
-    tell(to) {
-      report = to;
-    },
-    want(playbackId: string, wanted: readonly PushOrder[]) {
-      const playlist = playlists.get(playbackId);
-      if (isClosed || playlist === undefined) return;
-      const orders = new Map<string, PushOrder>();
-      for (const order of wanted) if (!orders.has(order.id)) orders.set(order.id, order);
-      // A push that changes its profile ends before it begins there, so that its facts are in order.
-      for (const [profile, relay] of playlist) {
-        const own = relay.pushes.map(({ order }) => order);
-        const staying = own.filter(({ id }) => profileOf(orders.get(id)) === profile || !orders.has(id));
-        if (staying.length < own.length) relay.want(staying);
+/** What all pushes of a node share, and what is counted over all of them. */
+class Host implements PushHost {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random: () => number;
+  readonly settings: PushSettings;
+  readonly pool = new BufferPool({ limit: idleBytes });
+  readonly troubles: Partial<Record<PushReason, number>> = {};
+  /** Of pushes that ended. */
+  readonly past = { sentBytes: 0, droppedFrames: 0 };
+  readonly #open: NodePusherOptions['open'];
+  readonly #memory: MemoryBudget;
+  readonly #slots: FairSlots;
+  readonly #processes: FairSlots;
+  readonly #beginnings = new WindowCounts({ most: mostBeginnings, window: 60_000, keys: 10_000 });
+  #onFact: (fact: PushFact) => void = () => {};
+
+  constructor({ clock, log, random, open, settings }: NodePusherOptions) {
+    this.clock = clock;
+    this.log = log;
+    this.random = random;
+    this.settings = settings;
+    this.#open = open;
+    this.#memory = new MemoryBudget({ limit: settings.memory });
+    this.#slots = new FairSlots(settings.targets);
+    this.#processes = new FairSlots(settings.processes);
+  }
+
+  tell(to: (fact: PushFact) => void): void {
+    this.#onFact = to;
+  }
+
+  opener(url: string): OpenPush | PushTrouble {
+    const read = pushUrl(url);
+    return read.ok ? this.#open[read.scheme] : badUrl(read);
+  }
+
+  mayBegin(playbackId: string): boolean {
+    return this.#beginnings.admit(playbackId, this.clock.now());
+  }
+
+  takeSlot({ owner, order }: Push): (() => void) | PushTrouble {
+    // Over SRT each push has a process of ffmpeg.
+    const isSrt = /^srt:/i.test(order.url);
+    if (isSrt && !this.#processes.take(owner)) return troubles.processes;
+    const hasSlot = this.#slots.take(owner);
+    const give = () => {
+      if (hasSlot) this.#slots.give(owner);
+      if (isSrt) this.#processes.give(owner);
+    };
+    if (hasSlot) return give;
+    give();
+    return troubles.full;
+  }
+
+  openMemory(owner: string): MemoryShare {
+    return this.#memory.open(owner);
+  }
+
+  report(fact: PushFact): void {
+    if (fact.type === 'failed' || fact.type === 'lost') {
+      const { reason } = fact.trouble;
+      this.troubles[reason] = (this.troubles[reason] ?? 0) + 1;
+    }
+    queueMicrotask(() => {
+      try {
+        this.#onFact(fact);
+      } catch (error) {
+        this.log.error('the fact of a push could not be reported', mishap(error));
       }
-      for (const [profile, relay] of playlist)
-        relay.want([...orders.values()].filter((order) => profileOf(order) === profile));
-      watch();
-    },
-    readings: () => relays().flatMap((relay) => relay.pushes.map((push) => push.reading())),
-    totals(): PushTotals {
-      let { sentBytes, droppedFrames } = past;
-      let connected = 0;
-      let all = 0;
-      everyPush((push) => {
-        const reading = push.reading();
-        sentBytes += reading.sentBytes;
-        droppedFrames += reading.droppedFrames;
-        all += 1;
-        if (push.isConnected) connected += 1;
-      });
-      return { connected, connecting: all - connected, sentBytes, droppedFrames, troubles: { ...counts } };
-    },
-    close() {
-      isClosed = true;
-      for (const relay of relays()) relay.want([]);
-      watch();
-    },
-    relayFor(playbackId, profile = SOURCE) {
-      playlists.get(playbackId)?.get(profile)?.end();
-      const relay = new PushRelay(playbackId, {
-        host,
-        onEnd() {
-          const playlist = playlists.get(playbackId);
-          playlist?.delete(profile);
-          if (playlist?.size === 0) playlists.delete(playbackId);
-          watch();
-        },
-      });
-      const playlist = playlists.get(playbackId) ?? new Map<string, PushRelay>();
-      playlists.set(playbackId, playlist.set(profile, relay));
-      return relay;
-    },
-  };
+    });
+  }
+
+  ended(push: Push): void {
+    const { sentBytes, droppedFrames } = push.reading();
+    this.past.sentBytes += sentBytes;
+    this.past.droppedFrames += droppedFrames;
+  }
 }
 
 /** Pushes of one playlist that may connect at once within a minute, so that changed targets call nobody every second. */

@@ -10,6 +10,7 @@ import {
   type StillMedia,
   type StillOrder,
   type Stills,
+  type StillTotals,
   stillKinds,
 } from '../../../core/ports/stills.ts';
 import { Semaphore } from '../../base/semaphore.ts';
@@ -51,152 +52,176 @@ export interface FfmpegStillsOptions {
 
 /** Pictures by processes of ffmpeg. Nothing is started before one is asked for. */
 export function ffmpegStills(options: FfmpegStillsOptions): Stills {
-  const { clock, log, runner, running } = options;
-  const kept = new ByteLru<Outcome>({ bytes: options.memory });
-  const shared = new SingleFlight<Outcome>({ running: running + maxWaiting, waiting: maxRequests });
-  const turns = new Semaphore({ running, waiting: maxWaiting });
+  return new FfmpegStills(options);
+}
+
+class FfmpegStills implements Stills {
+  readonly #options: FfmpegStillsOptions;
+  readonly #clock: Clock;
+  readonly #kept: ByteLru<Outcome>;
+  readonly #shared: SingleFlight<Outcome>;
+  readonly #turns: Semaphore;
   /** Pictures that are made or wait: key → what they are of. */
-  const begun = new Map<string, string>();
-  const closing = new AbortController();
-  const counts = Object.fromEntries(
+  readonly #begun = new Map<string, string>();
+  readonly #closing = new AbortController();
+  readonly #counts = Object.fromEntries(
     stillKinds.map((kind) => [kind, { made: 0, shared: 0, refused: 0, failed: 0 }]),
-  ) as Record<StillKind, Record<'made' | 'shared' | 'refused' | 'failed', number>>;
+  ) as Record<StillKind, Counts>;
+
+  constructor(options: FfmpegStillsOptions) {
+    const { clock, memory, running } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#kept = new ByteLru({ bytes: memory });
+    this.#shared = new SingleFlight({ running: running + maxWaiting, waiting: maxRequests });
+    this.#turns = new Semaphore({ running, waiting: maxWaiting });
+  }
+
+  async make(order: StillOrder): Promise<Still> {
+    const { key, kind, of } = order;
+    const count = this.#counts[kind];
+    const found = this.#known(order);
+    if (found) return counted(found, { count, how: 'shared' });
+    if (this.#closing.signal.aborted) return counted({ fault: unavailable }, { count, how: 'made' });
+    const isNew = !this.#begun.has(key);
+    if (isNew && countOf(this.#begun, of) >= maxPerSource)
+      return counted({ fault: busy }, { count, how: 'made' });
+    const outcome = await this.#shared.wait(key, {
+      signal: order.signal,
+      work: async (signal) => {
+        this.#begun.set(key, of);
+        try {
+          return await this.#work(order, AbortSignal.any([signal, this.#closing.signal]));
+        } finally {
+          this.#begun.delete(key);
+        }
+      },
+    });
+    // The answer of a request that left is not read.
+    if (outcome === 'full' || outcome === 'left') return counted({ fault: busy }, { count, how: 'made' });
+    return counted(outcome, { count, how: isNew ? 'made' : 'shared' });
+  }
+
+  totals(): StillTotals {
+    return {
+      kinds: this.#counts,
+      running: this.#turns.running,
+      waiting: this.#shared.waiting,
+      bytes: this.#kept.bytes,
+    };
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
 
   /** The remembered outcome, if it is fresh enough. */
-  const known = ({ key, freshFor }: StillOrder): Outcome | undefined => {
-    const found = kept.get(key, clock.now());
+  #known({ key, freshFor }: StillOrder): Outcome | undefined {
+    const found = this.#kept.get(key, this.#clock.now());
     if (!found || 'fault' in found || freshFor === undefined) return found;
-    return clock.now() - found.still.at < freshFor ? found : undefined;
-  };
+    return this.#clock.now() - found.still.at < freshFor ? found : undefined;
+  }
 
-  const keep = (key: string, outcome: Outcome, until?: number): Outcome => {
+  #keep(key: string, outcome: Outcome, until?: number): Outcome {
     const bytes = 2 * key.length + ('still' in outcome ? outcome.still.bytes.length : 0);
-    const room = kept.reserve(bytes);
+    const room = this.#kept.reserve(bytes);
     room?.keep(key, outcome, until === undefined ? {} : { until });
     return outcome;
-  };
+  }
 
-  const make = async (order: StillOrder, media: StillMedia, signal: AbortSignal): Promise<Outcome> => {
+  async #make(order: StillOrder, media: StillMedia, signal: AbortSignal): Promise<Outcome> {
     const { key, kind } = order;
-    const deadline = options.deadline * (media.pictures.length > 1 ? sheetDeadlines : 1);
+    const deadline = this.#options.deadline * (media.pictures.length > 1 ? sheetDeadlines : 1);
     const late = new AbortController();
-    const cancel = clock.at(clock.now() + deadline, () => late.abort());
+    const cancel = this.#clock.at(this.#clock.now() + deadline, () => late.abort());
     // The next version of something that changes may have one.
     const again = order.freshFor ?? noneKept;
-    const none = (message: string) => keep(key, { fault: noneFault(message) }, clock.now() + again);
+    const none = (message: string) =>
+      this.#keep(key, { fault: noneFault(message) }, this.#clock.now() + again);
     try {
       const ended = AbortSignal.any([signal, late.signal]);
-      const drawn = await drawSheet(media, { runner, signal: ended });
+      const drawn = await drawSheet(media, { runner: this.#options.runner, signal: ended });
       signal.throwIfAborted();
       const size = drawn.ok ? jpegSize(drawn.bytes) : undefined;
       if (drawn.ok && size) {
         await order.store
           ?.save(drawn.bytes)
-          .catch((error: unknown) => log.warn('a still could not be stored', { kind, error }));
-        return keep(key, { still: stillOf(drawn.bytes, size), version: media.version });
+          .catch((error: unknown) => this.#options.log.warn('a still could not be stored', { kind, error }));
+        return this.#keep(key, { still: this.#stillOf(drawn.bytes, size), version: media.version });
       }
       if (!drawn.ok && drawn.reason === 'none') return none('None of its pictures can be decoded.');
-      return refused(order, drawn);
+      return this.#refused(order, drawn);
     } catch (error) {
       if (error instanceof NoPicture) return none(error.message);
       if (late.signal.aborted && !signal.aborted)
-        return refused(order, { ok: false, reason: 'late', errors: '' });
+        return this.#refused(order, { ok: false, reason: 'late', errors: '' });
       throw error;
     } finally {
       cancel();
     }
-  };
+  }
 
-  const stillOf = (bytes: Uint8Array<ArrayBuffer>, size: { width: number; height: number }): Still => {
+  #stillOf(bytes: Uint8Array<ArrayBuffer>, size: { width: number; height: number }): Still {
     const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-    return { bytes, ...size, etag, at: clock.now() };
-  };
+    return { bytes, ...size, etag, at: this.#clock.now() };
+  }
 
-  const refused = ({ key, kind }: StillOrder, drawn: Drawn): Outcome => {
+  #refused({ key, kind }: StillOrder, drawn: Drawn): Outcome {
     const reason = drawn.ok ? 'broken' : drawn.reason;
     if (reason === 'missing') return { fault: unavailable };
     if (reason === 'full') return { fault: busy };
-    log.warn('a still could not be made', { kind, reason });
-    if (!drawn.ok) log.debug('what ffmpeg said', { errors: drawn.errors });
-    return keep(key, { fault: failed }, clock.now() + failureKept);
-  };
+    this.#options.log.warn('a still could not be made', { kind, reason });
+    if (!drawn.ok) this.#options.log.debug('what ffmpeg said', { errors: drawn.errors });
+    return this.#keep(key, { fault: failed }, this.#clock.now() + failureKept);
+  }
 
   /** Undefined: it did not come in time, or the signal was aborted. */
-  const turnWithin = async (ms: number, signal: AbortSignal): Promise<(() => void) | undefined> => {
+  async #turnWithin(ms: number, signal: AbortSignal): Promise<(() => void) | undefined> {
     const late = new AbortController();
-    const cancel = clock.at(clock.now() + ms, () => late.abort());
-    const leave = await turns.take(AbortSignal.any([signal, late.signal])).catch(() => undefined);
+    const cancel = this.#clock.at(this.#clock.now() + ms, () => late.abort());
+    const leave = await this.#turns.take(AbortSignal.any([signal, late.signal])).catch(() => undefined);
     cancel();
     return leave === 'full' ? undefined : leave;
-  };
+  }
 
-  const work = async (order: StillOrder, signal: AbortSignal): Promise<Outcome> => {
-    const leave = await turnWithin(maxWait, signal);
+  async #work(order: StillOrder, signal: AbortSignal): Promise<Outcome> {
+    const leave = await this.#turnWithin(maxWait, signal);
     if (!leave) return { fault: busy };
     try {
       const stored = await order.store?.load(signal);
       const size = stored && jpegSize(stored);
-      if (stored && size) return keep(order.key, { still: stillOf(stored, size) });
+      if (stored && size) return this.#keep(order.key, { still: this.#stillOf(stored, size) });
       // Checked before anything is read.
-      if (!(await runner.about())) return { fault: unavailable };
+      if (!(await this.#options.runner.about())) return { fault: unavailable };
       const media = await order.open(signal);
       if (!media) return { fault: noneFault('There is no picture of it.') };
-      const before = kept.get(order.key, clock.now());
+      const before = this.#kept.get(order.key, this.#clock.now());
       const isSame = media.version !== undefined && before?.version === media.version;
       if (isSame && before && 'still' in before)
-        return keep(order.key, { ...before, still: { ...before.still, at: clock.now() } });
-      return await make(order, media, signal);
+        return this.#keep(order.key, { ...before, still: { ...before.still, at: this.#clock.now() } });
+      return await this.#make(order, media, signal);
     } finally {
       leave();
     }
-  };
-
-  return {
-    async make(order) {
-      const { key, kind, of } = order;
-      const count = counts[kind];
-      const counted = (outcome: Outcome, how: 'made' | 'shared'): Still => {
-        if ('still' in outcome) {
-          count[how] += 1;
-          return outcome.still;
-        }
-        const { fault } = outcome;
-        count[fault === busy || fault === unavailable ? 'refused' : 'failed'] += 1;
-        throw fault;
-      };
-      const found = known(order);
-      if (found) return counted(found, 'shared');
-      if (closing.signal.aborted) return counted({ fault: unavailable }, 'made');
-      const isNew = !begun.has(key);
-      if (isNew && countOf(begun, of) >= maxPerSource) return counted({ fault: busy }, 'made');
-      const outcome = await shared.wait(key, {
-        signal: order.signal,
-        async work(signal) {
-          begun.set(key, of);
-          try {
-            return await work(order, AbortSignal.any([signal, closing.signal]));
-          } finally {
-            begun.delete(key);
-          }
-        },
-      });
-      // The answer of a request that left is not read.
-      if (outcome === 'full' || outcome === 'left') return counted({ fault: busy }, 'made');
-      return counted(outcome, isNew ? 'made' : 'shared');
-    },
-    totals: () => ({
-      kinds: counts,
-      running: turns.running,
-      waiting: shared.waiting,
-      bytes: kept.bytes,
-    }),
-    close: () => closing.abort(),
-  };
+  }
 }
 
 type Outcome =
   | { readonly still: Still; readonly version?: string | undefined }
   | { readonly fault: Fault; readonly version?: undefined };
+
+type Counts = Record<'made' | 'shared' | 'refused' | 'failed', number>;
+
+/** The picture, or throws why there is none. */
+function counted(outcome: Outcome, { count, how }: { count: Counts; how: 'made' | 'shared' }): Still {
+  if ('still' in outcome) {
+    count[how] += 1;
+    return outcome.still;
+  }
+  const { fault } = outcome;
+  count[fault === busy || fault === unavailable ? 'refused' : 'failed'] += 1;
+  throw fault;
+}
 
 function countOf(begun: ReadonlyMap<string, string>, of: string): number {
   let count = 0;

@@ -54,144 +54,170 @@ export interface Walk {
  * Reads a recording file from the front, up to the first damage and before `until`. It does not need the sizes of extents: an
  * `mdat` that follows no `moof` is the next extent. Throws only what the disk says.
  */
-export function* walkFile(io: FileIo, options: { visitor: Visitor; until?: number }): Steps<Walk> {
-  const { visitor, until = io.size } = options;
-  const window = new FileWindow(io);
-  const wrong: { at: number; size: number }[] = [];
-  let extent = { at: 0, declared: 0 };
-  let whole = { end: 0, last: 0, extent };
-  let moov: Walk['moov'];
-  let inits = 0;
-  let segments = 0;
-  let isBegun = false;
-  let next: { number: number; init: FileInit | undefined } | undefined;
-  let marker: SegmentMarker | undefined;
-  let isOpen = false;
-  let at = 0;
-  /** Bytes read in this step. */
-  let looked = 0;
+export function walkFile(io: FileIo, options: { visitor: Visitor; until?: number }): Steps<Walk> {
+  return new FileWalk(io, options).steps();
+}
 
-  const load = (from: number, size: number) => {
-    looked += size;
-    return from + size <= until ? window.load(from, size) : -1;
-  };
-  const sizeAt = (here: number) => window.view.getUint32(here);
-  const typeAt = (here: number) => window.view.getUint32(here + 4);
+class FileWalk {
+  readonly #visitor: Visitor;
+  readonly #until: number;
+  readonly #window: FileWindow;
+  readonly #wrong: { at: number; size: number }[] = [];
+  #extent = { at: 0, declared: 0 };
+  #whole = { end: 0, last: 0, extent: this.#extent };
+  #moov: Walk['moov'];
+  #inits = 0;
+  #segments = 0;
+  #isBegun = false;
+  #next: { number: number; init: FileInit | undefined } | undefined;
+  #marker: SegmentMarker | undefined;
+  #isOpen = false;
+  #at = 0;
+  /** Bytes read in this step. */
+  #looked = 0;
+
+  constructor(io: FileIo, { visitor, until = io.size }: { visitor: Visitor; until?: number }) {
+    this.#visitor = visitor;
+    this.#until = until;
+    this.#window = new FileWindow(io);
+  }
+
+  *steps(): Steps<Walk> {
+    let reason = this.#isRecording() ? undefined : 'no ftyp of a recording';
+    if (reason === undefined) {
+      this.#at = FILE_TYPE.length;
+      while (this.#at < this.#until && this.#moov === undefined && reason === undefined) {
+        reason = this.#step();
+        if (this.#looked < TURN) continue;
+        this.#looked = 0;
+        yield;
+      }
+    }
+    const whole = this.#whole;
+    return {
+      ...whole,
+      wrong: this.#wrong.filter((header) => header.at < whole.extent.at),
+      moov: this.#moov,
+      broken: reason === undefined ? undefined : { at: this.#at, reason },
+    };
+  }
+
+  #isRecording(): boolean {
+    const here = this.#load(0, FILE_TYPE.length);
+    return here >= 0 && FILE_TYPE.every((byte, index) => this.#window.bytes[here + index] === byte);
+  }
+
+  #load(from: number, size: number): number {
+    this.#looked += size;
+    return from + size <= this.#until ? this.#window.load(from, size) : -1;
+  }
+
+  #sizeAt(here: number): number {
+    return this.#window.view.getUint32(here);
+  }
+
+  #typeAt(here: number): number {
+    return this.#window.view.getUint32(here + 4);
+  }
 
   /** Reads the box at `at`. Returns why it cannot. */
-  function step(): string | undefined {
-    const here = load(at, 8);
+  #step(): string | undefined {
+    const here = this.#load(this.#at, 8);
     if (here < 0) return 'half a box';
-    const size = sizeAt(here);
-    const type = typeAt(here);
-    if (type === MDAT) return enterExtent(size);
-    if (extent.at === 0) return 'no extent';
-    if (type === MOOF) return readFragment(size);
-    if (type === RUN) return readMarker(size, readRun);
-    if (type === SEGMENT) return readMarker(size, readSegment);
+    const size = this.#sizeAt(here);
+    const type = this.#typeAt(here);
+    if (type === MDAT) return this.#enterExtent(size);
+    if (this.#extent.at === 0) return 'no extent';
+    if (type === MOOF) return this.#readFragment(size);
+    if (type === RUN) return this.#readRun(size);
+    if (type === SEGMENT) return this.#readSegment(size);
     if (type === MOOV) {
-      moov = { at, size };
+      this.#moov = { at: this.#at, size };
       return undefined;
     }
     return 'an unknown box';
   }
 
-  function enterExtent(declared: number): string | undefined {
-    if (extent.at > 0 && extent.declared !== at - extent.at)
-      wrong.push({ at: extent.at, size: at - extent.at });
-    if (next !== undefined || marker !== undefined) return 'a marker about nothing';
-    extent = { at, declared };
-    isOpen = false;
-    at += 8;
+  #enterExtent(declared: number): string | undefined {
+    if (this.#extent.at > 0 && this.#extent.declared !== this.#at - this.#extent.at)
+      this.#wrong.push({ at: this.#extent.at, size: this.#at - this.#extent.at });
+    if (this.#next !== undefined || this.#marker !== undefined) return 'a marker about nothing';
+    this.#extent = { at: this.#at, declared };
+    this.#isOpen = false;
+    this.#at += 8;
     return undefined;
   }
 
-  function readMarker(size: number, read: typeof readRun): string | undefined {
+  /** The bytes of the marker at `at`, or why they cannot be read. */
+  #readMarker(size: number): Uint8Array | string {
     if (size > markerBytes) return 'a marker that is too long';
-    const here = load(at, size);
-    return here < 0 ? 'half a marker' : read(size, window.bytes.subarray(here, here + size));
+    const here = this.#load(this.#at, size);
+    return here < 0 ? 'half a marker' : this.#window.bytes.subarray(here, here + size);
   }
 
-  function readRun(size: number, bytes: Uint8Array): string | undefined {
+  #readRun(size: number): string | undefined {
+    const bytes = this.#readMarker(size);
+    if (typeof bytes === 'string') return bytes;
     const run = readRunMarker(bytes);
-    if (run === undefined || run.init > inits || next !== undefined) return 'a damaged marker';
-    const init = run.init === inits ? loadInit(at + size, run) : undefined;
+    if (run === undefined || run.init > this.#inits || this.#next !== undefined) return 'a damaged marker';
+    const init = run.init === this.#inits ? this.#loadInit(this.#at + size, run) : undefined;
     if (typeof init === 'string') return init;
-    at += size + (init?.bytes.length ?? 0);
-    next = { number: run.init, init };
-    isOpen = false;
+    this.#at += size + (init?.bytes.length ?? 0);
+    this.#next = { number: run.init, init };
+    this.#isOpen = false;
     return undefined;
   }
 
-  function loadInit(from: number, { described }: RunMarker): FileInit | string {
+  #loadInit(from: number, { described }: RunMarker): FileInit | string {
     let size = 0;
     for (let boxes = 0; boxes < 2; boxes += 1) {
-      const here = load(from + size, 8);
+      const here = this.#load(from + size, 8);
       if (here < 0) return 'half an init';
-      size += sizeAt(here);
+      size += this.#sizeAt(here);
       if (size > initBytes) return 'an init that is too long';
     }
-    const here = load(from, size);
+    const here = this.#load(from, size);
     if (here < 0) return 'half an init';
-    const bytes = window.bytes.slice(here, here + size);
+    const bytes = this.#window.bytes.slice(here, here + size);
     const tracks = readInit(bytes);
     return tracks === undefined ? 'a damaged init' : { at: from, bytes, tracks, described };
   }
 
-  function readSegment(size: number, bytes: Uint8Array): string | undefined {
-    if (marker !== undefined || (next === undefined && !isBegun)) return 'a marker about nothing';
-    marker = readSegmentMarker(bytes);
-    if (marker?.number !== segments) return 'a damaged marker';
-    at += size;
+  #readSegment(size: number): string | undefined {
+    const bytes = this.#readMarker(size);
+    if (typeof bytes === 'string') return bytes;
+    if (this.#marker !== undefined || (this.#next === undefined && !this.#isBegun))
+      return 'a marker about nothing';
+    this.#marker = readSegmentMarker(bytes);
+    if (this.#marker?.number !== this.#segments) return 'a damaged marker';
+    this.#at += size;
     return undefined;
   }
 
-  function readFragment(size: number): string | undefined {
+  #readFragment(size: number): string | undefined {
     if (size > indexBytes) return 'an index that is too long';
-    if (marker === undefined && !isOpen) return 'a part of no segment';
-    const here = load(at, size + 8);
+    if (this.#marker === undefined && !this.#isOpen) return 'a part of no segment';
+    const here = this.#load(this.#at, size + 8);
     if (here < 0) return 'half a part';
-    const fragment = readOwnFragment(window.view, here, size);
+    const fragment = readOwnFragment(this.#window.view, here, size);
     const data = here + size;
-    if (fragment === undefined || typeAt(data) !== MDAT || sizeAt(data) !== fragment.dataSize)
+    if (fragment === undefined || this.#typeAt(data) !== MDAT || this.#sizeAt(data) !== fragment.dataSize)
       return 'a damaged part';
     const length = size + fragment.dataSize;
-    if (at + length > until) return 'half a part';
-    if (next !== undefined) {
-      visitor.run(next.number, next.init);
-      if (next.init !== undefined) inits += 1;
-      next = undefined;
-      isBegun = true;
+    if (this.#at + length > this.#until) return 'half a part';
+    if (this.#next !== undefined) {
+      this.#visitor.run(this.#next.number, this.#next.init);
+      if (this.#next.init !== undefined) this.#inits += 1;
+      this.#next = undefined;
+      this.#isBegun = true;
     }
-    visitor.fragment(fragment.runs, { at, size: length, segment: marker });
-    if (marker !== undefined) segments += 1;
-    marker = undefined;
-    isOpen = true;
-    whole = { end: at + length, last: at, extent };
-    at += length;
+    this.#visitor.fragment(fragment.runs, { at: this.#at, size: length, segment: this.#marker });
+    if (this.#marker !== undefined) this.#segments += 1;
+    this.#marker = undefined;
+    this.#isOpen = true;
+    this.#whole = { end: this.#at + length, last: this.#at, extent: this.#extent };
+    this.#at += length;
     return undefined;
-  }
-
-  let reason = isRecording() ? undefined : 'no ftyp of a recording';
-  if (reason === undefined) {
-    at = FILE_TYPE.length;
-    while (at < until && moov === undefined && reason === undefined) {
-      reason = step();
-      if (looked < TURN) continue;
-      looked = 0;
-      yield;
-    }
-  }
-  return {
-    ...whole,
-    wrong: wrong.filter((header) => header.at < whole.extent.at),
-    moov,
-    broken: reason === undefined ? undefined : { at, reason },
-  };
-
-  function isRecording(): boolean {
-    const here = load(0, FILE_TYPE.length);
-    return here >= 0 && FILE_TYPE.every((byte, index) => window.bytes[here + index] === byte);
   }
 }
 
