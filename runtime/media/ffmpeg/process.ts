@@ -97,15 +97,7 @@ export function startProcess(options: ProcessOptions): FfmpegProcess {
     wake();
     for (const cancel of timers) cancel();
     input.close();
-    // One of its children could hold the pipes open for ever.
-    let isRead = false;
-    const read = Promise.all([tail.isRead, output.read]).then(() => {
-      isRead = true;
-    });
-    for (let before = -1; !isRead && output.taken() !== before; ) {
-      before = output.taken();
-      await Promise.race([read, passing(clock, lastOutputTimeout)]);
-    }
+    await drained(Promise.all([tail.isRead, output.read]), { clock, taken: output.taken });
     const { exitCode, signalCode } = child;
     return {
       code: exitCode ?? undefined,
@@ -213,6 +205,21 @@ function readOutput(stream: ReadableStream<Uint8Array>, handlers: FfmpegHandlers
       return count;
     },
   };
+}
+
+/** Resolves when all is read, or nothing arrives any more: one of its children could hold the pipes open for ever. */
+async function drained(
+  read: Promise<unknown>,
+  { clock, taken }: { clock: Clock; taken: () => number },
+): Promise<void> {
+  let isRead = false;
+  const end = read.then(() => {
+    isRead = true;
+  });
+  for (let before = -1; !isRead && taken() !== before; ) {
+    before = taken();
+    await Promise.race([end, passing(clock, lastOutputTimeout)]);
+  }
 }
 
 function passing(clock: Clock, ms: number): Promise<void> {

@@ -17,6 +17,8 @@ export const unsureFor = 5000;
 /** ms after the start at which processes of a killed server are searched. */
 const sweepAfter = 2000;
 
+const mostProcesses = 50;
+
 /** Starts every ffmpeg process. Nothing here throws, and ffmpeg is searched only when it is first needed. */
 export interface FfmpegRunner {
   /**
@@ -61,7 +63,7 @@ export interface RunnerOptions {
   readonly log: Log;
   /** Of the program; default: the one on the PATH. */
   readonly path?: string;
-  /** Most processes at one time. */
+  /** Most processes at one time. Default: 50. */
   readonly processes?: number;
   /** Default: 2000 ms. Tests put it off, as it kills processes of other tests. */
   readonly sweepDelay?: number;
@@ -84,64 +86,119 @@ const handedOn = [
 ];
 
 export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
-  const { clock, log, path, processes = 50, hide = hiddenFile, sweepDelay = sweepAfter } = options;
-  const own = Object.entries(options.env ?? process.env).filter(
-    (entry): entry is [string, string] => handedOn.includes(entry[0]) && entry[1] !== undefined,
-  );
-  const running = new Set<FfmpegProcess>();
-  let starting = 0;
-  let isClosed = false;
-  const closing = new AbortController();
-  let mark: Promise<string> | undefined;
+  return new Runner(options);
+}
+
+class Runner implements FfmpegRunner {
+  readonly #options: RunnerOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #hide: typeof hiddenFile;
+  readonly #handedOn: [string, string][];
+  readonly #running = new Set<FfmpegProcess>();
+  #starting = 0;
+  #isClosed = false;
+  readonly #closing = new AbortController();
+  #mark: Promise<string> | undefined;
   /** The last search, and until when (epoch ms) its result counts. */
-  let looked: { about: Promise<FfmpegAbout | undefined>; until: number } | undefined;
-  let lastLogged: string | undefined;
+  #looked: { about: Promise<FfmpegAbout | undefined>; until: number } | undefined;
+  #lastLogged: string | undefined;
   /** Epoch ms of the next allowed start. */
-  let nextStart = 0;
+  #nextStart = 0;
+  readonly #cancelSweep: () => void;
 
-  /** The mark comes first: that is where killOrphans looks. */
-  const environment = async () => {
-    mark ??= ownMark();
-    return { [markName]: await mark, ...Object.fromEntries(own), LC_ALL: 'C' };
-  };
+  constructor(options: RunnerOptions) {
+    const { clock, log, hide = hiddenFile, sweepDelay = sweepAfter, env = process.env } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#log = log;
+    this.#hide = hide;
+    this.#handedOn = Object.entries(env).filter(
+      (entry): entry is [string, string] => handedOn.includes(entry[0]) && entry[1] !== undefined,
+    );
+    this.#cancelSweep = clock.at(clock.now() + sweepDelay, async () => {
+      const killed = await killOrphans();
+      if (killed > 0)
+        log.warn('killed ffmpeg processes that a killed server left behind', { processes: killed });
+    });
+  }
 
-  const look = async (): Promise<FfmpegAbout | undefined> => {
-    const env = await environment();
-    const found = await askFfmpeg({ path, clock, env });
-    // Undefined is no answer: taking it for a no would show secrets in the process list.
-    const hides = found && (await doesHide(found, { clock, env, hide }));
-    const about = found && { ...found, hides };
-    const state = about === undefined ? 'missing' : `${hides}`;
-    if (state !== lastLogged) logAbout(log, about, path);
-    lastLogged = state;
-    return about;
-  };
-
-  const about = async (): Promise<FfmpegAbout | undefined> => {
-    if (looked === undefined || clock.now() >= looked.until) {
-      const entry = { about: look(), until: Number.POSITIVE_INFINITY };
-      looked = entry;
+  async about(): Promise<FfmpegAbout | undefined> {
+    if (this.#looked === undefined || this.#clock.now() >= this.#looked.until) {
+      const entry = { about: this.#look(), until: Number.POSITIVE_INFINITY };
+      this.#looked = entry;
       const found = await entry.about;
-      if (!found) entry.until = clock.now() + missingFor;
-      else if (found.hides === undefined) entry.until = clock.now() + unsureFor;
+      if (!found) entry.until = this.#clock.now() + missingFor;
+      else if (found.hides === undefined) entry.until = this.#clock.now() + unsureFor;
       return found;
     }
-    const asked = looked;
+    const asked = this.#looked;
     const found = await asked.about;
     if (!found || (await isThere(found.path))) return found;
     // It was removed since.
-    if (looked === asked) looked = undefined;
-    return about();
-  };
+    if (this.#looked === asked) this.#looked = undefined;
+    return this.about();
+  }
 
-  const turn = async () => {
-    const at = Math.max(clock.now(), nextStart);
-    nextStart = at + startPause;
-    if (at > clock.now()) await pause(at, { clock, signal: closing.signal });
-  };
+  async start(order: FfmpegOrder): Promise<FfmpegProcess | FfmpegRefusal> {
+    if (this.#isClosed) return refusal('closed');
+    if (this.running >= (this.#options.processes ?? mostProcesses)) return refusal('full');
+    this.#starting += 1;
+    try {
+      const started = await this.#begin(order);
+      if (!started.ok) return started;
+      this.#running.add(started);
+      void started.ended.then(() => this.#running.delete(started));
+      return started;
+    } catch (error) {
+      // Only what it is called: the message of a failed start holds the command line.
+      const { code = 'unknown' } = error as NodeJS.ErrnoException;
+      this.#log.warn('ffmpeg could not be started', { code });
+      return refusal('failed');
+    } finally {
+      this.#starting -= 1;
+    }
+  }
 
-  const begin = async (order: FfmpegOrder): Promise<FfmpegProcess | FfmpegRefusal> => {
-    const found = await about();
+  get running(): number {
+    return this.#running.size + this.#starting;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#closing.abort();
+    this.#cancelSweep();
+    for (const one of this.#running) one.kill();
+  }
+
+  /** The mark comes first: that is where killOrphans looks. */
+  async #environment(): Promise<Record<string, string>> {
+    this.#mark ??= ownMark();
+    return { [markName]: await this.#mark, ...Object.fromEntries(this.#handedOn), LC_ALL: 'C' };
+  }
+
+  async #look(): Promise<FfmpegAbout | undefined> {
+    const env = await this.#environment();
+    const { path } = this.#options;
+    const clock = this.#clock;
+    const found = await askFfmpeg({ path, clock, env });
+    // Undefined is no answer: taking it for a no would show secrets in the process list.
+    const hides = found && (await doesHide(found, { clock, env, hide: this.#hide }));
+    const about = found && { ...found, hides };
+    const state = about === undefined ? 'missing' : `${hides}`;
+    if (state !== this.#lastLogged) logAbout(this.#log, about, path);
+    this.#lastLogged = state;
+    return about;
+  }
+
+  async #turn(): Promise<void> {
+    const at = Math.max(this.#clock.now(), this.#nextStart);
+    this.#nextStart = at + startPause;
+    if (at > this.#clock.now()) await pause(at, { clock: this.#clock, signal: this.#closing.signal });
+  }
+
+  async #begin(order: FfmpegOrder): Promise<FfmpegProcess | FfmpegRefusal> {
+    const found = await this.about();
     if (!found) return refusal('missing');
     const { argumentsOf, hiddenText } = await import('./command.ts');
     const hiddenOptions = order.command.output.hidden ?? {};
@@ -149,14 +206,14 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     if (text === undefined) return refusal('order');
     if (order.command.output.hidden && found.hides === undefined) return refusal('unsure');
     const hides = found.hides ?? true;
-    const env = await environment();
-    await turn();
+    const env = await this.#environment();
+    await this.#turn();
     if (order.isWanted?.() === false) return refusal('unwanted');
-    const file = hides && order.command.output.hidden ? await hide(text) : undefined;
+    const file = hides && order.command.output.hidden ? await this.#hide(text) : undefined;
     try {
-      if (isClosed) return refusal('closed');
+      if (this.#isClosed) return refusal('closed');
       return startProcess({
-        ...{ clock, env, handlers: order.handlers },
+        ...{ clock: this.#clock, env, handlers: order.handlers },
         command: [...found.guard, found.path, ...argumentsOf(order.command, { hides })],
         secrets: Object.values(hiddenOptions).filter((value) => typeof value === 'string'),
         ...(file && { hidden: file.fd }),
@@ -165,44 +222,7 @@ export function ffmpegRunner(options: RunnerOptions): FfmpegRunner {
     } finally {
       await file?.close();
     }
-  };
-
-  const cancelSweep = clock.at(clock.now() + sweepDelay, async () => {
-    const killed = await killOrphans();
-    if (killed > 0)
-      log.warn('killed ffmpeg processes that a killed server left behind', { processes: killed });
-  });
-
-  return {
-    about,
-    async start(order) {
-      if (isClosed) return refusal('closed');
-      if (running.size + starting >= processes) return refusal('full');
-      starting += 1;
-      try {
-        const started = await begin(order);
-        if (!started.ok) return started;
-        running.add(started);
-        void started.ended.then(() => running.delete(started));
-        return started;
-      } catch (error) {
-        // Only what it is called: the message of a failed start holds the command line.
-        log.warn('ffmpeg could not be started', { code: (error as NodeJS.ErrnoException).code ?? 'unknown' });
-        return refusal('failed');
-      } finally {
-        starting -= 1;
-      }
-    },
-    get running() {
-      return running.size + starting;
-    },
-    close() {
-      isClosed = true;
-      closing.abort();
-      cancelSweep();
-      for (const one of running) one.kill();
-    },
-  };
+  }
 }
 
 function logAbout(log: Log, about: FfmpegAbout | undefined, path: string | undefined): void {
