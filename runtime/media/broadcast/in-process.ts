@@ -317,7 +317,7 @@ class Running {
   hasBegun = false;
   readonly #grant: PublishGrant;
   readonly #of: { sink: Ingest; request: PublishRequest; handlers: MediaHandlers };
-  /** Bytes that were last reported. */
+  /** Bytes in the last report. */
   #reported = 0;
 
   constructor(grant: PublishGrant, of: { sink: Ingest; request: PublishRequest; handlers: MediaHandlers }) {

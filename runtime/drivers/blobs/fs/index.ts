@@ -3,7 +3,14 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, realpath, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkBlobKeys, rangeOf } from '../../../../core/plugin/blob-key.ts';
-import type { Blobs, BlobUploads, PutOutcome } from '../../../../core/ports/blobs.ts';
+import type {
+  Blobs,
+  BlobUploads,
+  GetOptions,
+  GetOutcome,
+  PutOptions,
+  PutOutcome,
+} from '../../../../core/ports/blobs.ts';
 import { ownMark } from '../../../base/process-mark.ts';
 import { pulledStream } from '../../../base/pulled-stream.ts';
 import { endings } from '../endings.ts';
@@ -45,21 +52,6 @@ export function fsBlobs({ folder }: FsBlobsOptions): Blobs {
     return run.finally(() => running.delete(run));
   };
 
-  /** Gives a complete file its name, or removes it. */
-  const commit = async (
-    file: ScratchFile,
-    options: { tree: Tree; key: string; ifAbsent?: boolean; isCallers?: boolean },
-  ): Promise<PutOutcome> => {
-    const { tree, key, ifAbsent = false, isCallers = false } = options;
-    let isDone = false;
-    try {
-      isDone = await tree.place(file.path, { key, isNew: ifAbsent });
-    } finally {
-      if (!isDone && !isCallers) await unlink(file.path).catch(() => {});
-    }
-    return isDone ? { outcome: 'ok', etag: file.etag, size: file.size } : { outcome: 'conflict' };
-  };
-
   return {
     adopting: 'rename',
 
@@ -79,16 +71,7 @@ export function fsBlobs({ folder }: FsBlobsOptions): Blobs {
     async adopt(key, path, { size, signal, ...condition } = {}) {
       checkBlobKeys([key]);
       signal?.throwIfAborted();
-      return change(async ({ scratch, tree }) => {
-        const its = await adoptedFile(path, { size });
-        const root = await lstat(tree.root);
-        const isCallers = root.dev === its.dev;
-        const source = () => piecesOf(createReadStream(path, { highWaterMark: piece }), { size, signal });
-        const file = isCallers ? await scratch.seal(path) : await scratch.write(source());
-        const outcome = await commit(file, { tree, key, ...condition, isCallers });
-        if (outcome.outcome === 'ok') await unlink(path).catch(() => {});
-        return outcome;
-      });
+      return change((opened) => adoptFile(opened, { key, path, size, signal, ...condition }));
     },
 
     async head(key) {
@@ -102,20 +85,7 @@ export function fsBlobs({ folder }: FsBlobsOptions): Blobs {
       checkBlobKeys([key]);
       signal?.throwIfAborted();
       const { tree } = await ready();
-      const handle = await tree.open(key);
-      if (!handle) return { outcome: 'absent' };
-      let isRead = false;
-      try {
-        const blob = factsOf(key, await onDisk(key, handle.stat({ bigint: true })));
-        const part = rangeOf(range, blob.size);
-        if (part === 'beyond') return { outcome: 'beyond', size: blob.size };
-        isRead = true;
-        const own = ends.begin(signal);
-        const body = fileStream(handle, { what: key, ...part, signal: own.signal, onEnd: own.end });
-        return { outcome: 'ok', blob, ...part, body };
-      } finally {
-        if (!isRead) await handle.close();
-      }
+      return readBlob(tree, { key, range, signal, ends });
     },
 
     async list(prefix, options) {
@@ -139,6 +109,57 @@ export function fsBlobs({ folder }: FsBlobsOptions): Blobs {
       await Promise.allSettled(running);
     },
   };
+}
+
+/** Gives a complete file its name, or removes it. */
+async function commit(
+  file: ScratchFile,
+  options: { tree: Tree; key: string; ifAbsent?: boolean; isCallers?: boolean },
+): Promise<PutOutcome> {
+  const { tree, key, ifAbsent = false, isCallers = false } = options;
+  let isDone = false;
+  try {
+    isDone = await tree.place(file.path, { key, isNew: ifAbsent });
+  } finally {
+    if (!isDone && !isCallers) await unlink(file.path).catch(() => {});
+  }
+  return isDone ? { outcome: 'ok', etag: file.etag, size: file.size } : { outcome: 'conflict' };
+}
+
+async function adoptFile(
+  { scratch, tree }: OpenedFolder,
+  options: PutOptions & { key: string; path: string },
+): Promise<PutOutcome> {
+  const { key, path, size, signal, ...condition } = options;
+  const its = await adoptedFile(path, { size });
+  const root = await lstat(tree.root);
+  const isCallers = root.dev === its.dev;
+  const source = () => piecesOf(createReadStream(path, { highWaterMark: piece }), { size, signal });
+  const file = isCallers ? await scratch.seal(path) : await scratch.write(source());
+  const outcome = await commit(file, { tree, key, ...condition, isCallers });
+  if (outcome.outcome === 'ok') await unlink(path).catch(() => {});
+  return outcome;
+}
+
+async function readBlob(
+  tree: Tree,
+  options: GetOptions & { key: string; ends: ReturnType<typeof endings> },
+): Promise<GetOutcome> {
+  const { key, range, signal, ends } = options;
+  const handle = await tree.open(key);
+  if (!handle) return { outcome: 'absent' };
+  let isRead = false;
+  try {
+    const blob = factsOf(key, await onDisk(key, handle.stat({ bigint: true })));
+    const part = rangeOf(range, blob.size);
+    if (part === 'beyond') return { outcome: 'beyond', size: blob.size };
+    isRead = true;
+    const own = ends.begin(signal);
+    const body = fileStream(handle, { what: key, ...part, signal: own.signal, onEnd: own.end });
+    return { outcome: 'ok', blob, ...part, body };
+  } finally {
+    if (!isRead) await handle.close();
+  }
 }
 
 /** A file of this machine is adopted under a new name, so nothing is uploaded in parts. */
