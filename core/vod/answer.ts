@@ -47,19 +47,6 @@ export function vod({
 }): Vod {
   const films = new Films({ blobs, bytes });
 
-  /** `age`: seconds for which caches may keep it. */
-  const fileOf = async (
-    film: Film,
-    asked: { request: Request; pieces: readonly FilePiece[]; name: string; tag: string; age: number },
-  ) => {
-    const { request, pieces, name, tag, age } = asked;
-    const file = { pieces, etag: tagOf(film, tag), type: 'video/mp4', ending: 'mp4', name };
-    const answer = await fileAnswer(request, { blobs, file });
-    const suffix = age === segmentAge ? ', immutable' : '';
-    if (answer && answer.status < 400) answer.headers.set('cache-control', `public, max-age=${age}${suffix}`);
-    return answer;
-  };
-
   const playlistOf = async (
     film: IndexedFilm,
     { variant, request }: { variant: number; request: Request },
@@ -72,17 +59,6 @@ export function vod({
       isCompressed,
       read: async () => (await films.playlist(film, asked))?.[isCompressed ? 'gzip' : 'plain'],
     });
-  };
-
-  const wholeOf = async (film: Film, request: Request) => {
-    const { video, head } = film;
-    const pieces = head
-      ? [
-          { key: head.key, from: 0, to: head.size },
-          { key: video.key, from: head.from, to: head.to },
-        ]
-      : [{ key: video.key, from: 0, to: video.size }];
-    return fileOf(film, { request, pieces, name: wholeName, tag: 'whole', age: fileAge });
   };
 
   return {
@@ -102,7 +78,7 @@ export function vod({
           : undefined;
       }
       const file = parseFileName(name);
-      if (file?.type === 'whole') return wholeOf(film, request);
+      if (file?.type === 'whole') return wholeOf(film, { request, blobs });
       if (!file || !isIndexed(film)) return undefined;
       const { signal } = request;
       if (file.type === 'multivariant') {
@@ -119,9 +95,39 @@ export function vod({
       const index = await films.index(shown, { signal });
       const found = index && find(index, file);
       const pieces = found && (await piecesOf(shown, found, { blobs, signal }));
-      return pieces && fileOf(shown, { request, pieces, name, tag: name, age: segmentAge });
+      return pieces && fileOf(shown, { request, blobs, pieces, name, tag: name, age: segmentAge });
     },
   };
+}
+
+interface AskedFile {
+  readonly request: Request;
+  readonly blobs: Pick<Blobs, 'get'>;
+  readonly pieces: readonly FilePiece[];
+  readonly name: string;
+  readonly tag: string;
+  /** Seconds for which caches may keep it. */
+  readonly age: number;
+}
+
+async function fileOf(film: Film, asked: AskedFile): Promise<Response | undefined> {
+  const { request, blobs, pieces, name, tag, age } = asked;
+  const file = { pieces, etag: tagOf(film, tag), type: 'video/mp4', ending: 'mp4', name };
+  const answer = await fileAnswer(request, { blobs, file });
+  const suffix = age === segmentAge ? ', immutable' : '';
+  if (answer && answer.status < 400) answer.headers.set('cache-control', `public, max-age=${age}${suffix}`);
+  return answer;
+}
+
+async function wholeOf(film: Film, of: Pick<AskedFile, 'request' | 'blobs'>): Promise<Response | undefined> {
+  const { video, head } = film;
+  const pieces = head
+    ? [
+        { key: head.key, from: 0, to: head.size },
+        { key: video.key, from: head.from, to: head.to },
+      ]
+    : [{ key: video.key, from: 0, to: video.size }];
+  return fileOf(film, { ...of, pieces, name: wholeName, tag: 'whole', age: fileAge });
 }
 
 /** Headers that a page of another origin must be let to see, RFC 9110. */
