@@ -2,6 +2,7 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { isRefusal } from '../../core/base/fault.ts';
 import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
+import type { Clock } from '../../core/ports/clock.ts';
 import type { WebhooksKit } from './config.ts';
 import { lane } from './lane.ts';
 
@@ -53,146 +54,178 @@ interface Endpoint {
   cancelWake: (() => void) | undefined;
 }
 
-export function webhookEndpoints(kit: WebhooksKit): Endpoints {
-  const { actors, clock, config, log, deployment } = kit;
-  const volatile = kit.use(services.volatile);
-  const firstWait = milliseconds(config.breakerWait);
-  const longest = milliseconds(config.longestBreak);
-  const known = new Map<string, Endpoint>();
-  let isStopped = false;
+export class WebhookEndpoints implements Endpoints {
+  readonly #kit: WebhooksKit;
+  readonly #clock: Clock;
+  readonly #firstWait: number;
+  readonly #longest: number;
+  readonly #known = new Map<string, Endpoint>();
+  readonly #unlisten: () => void;
+  #isStopped = false;
+
+  constructor(kit: WebhooksKit) {
+    this.#kit = kit;
+    this.#clock = kit.clock;
+    this.#firstWait = milliseconds(kit.config.breakerWait);
+    this.#longest = milliseconds(kit.config.longestBreak);
+    this.#unlisten = kit.use(services.volatile).listen(resetTopic, (id) => this.#resetHere(id));
+  }
+
+  enter(webhook: { id: string; account: string }, { lane: actor }: { lane?: string }): Leave | undefined {
+    const endpoint = this.#endpointOf(webhook);
+    if (this.#isStopped || !this.#hasSlot(endpoint)) {
+      if (actor !== undefined) endpoint.held.add(actor);
+      this.#tidy(endpoint);
+      return undefined;
+    }
+    if (actor !== undefined && this.#hasHadTurn(endpoint, actor)) {
+      // Behind those that wait. If there are slots for all, it is woken too.
+      endpoint.held.add(actor);
+      this.#wake(endpoint);
+      return undefined;
+    }
+    const isProbe = this.#isBroken(endpoint);
+    endpoint.isProbed = isProbe;
+    endpoint.running += 1;
+    let hasLeft = false;
+    return (how) => {
+      if (hasLeft) return;
+      hasLeft = true;
+      this.#leave(endpoint, { how, isProbe });
+    };
+  }
+
+  reset(webhookId: string): void {
+    this.#resetHere(webhookId);
+    const { deployment, log } = this.#kit;
+    if (deployment.isAlone) return;
+    // A node that misses this tries again by itself, after `longestBreak` at the latest.
+    this.#kit
+      .use(services.volatile)
+      .announce(resetTopic, webhookId)
+      .catch((error: unknown) => log.warn('a changed webhook could not be announced', { webhookId, error }));
+  }
+
+  counts(): { broken: number; held: number } {
+    const all = [...this.#known.values()];
+    return {
+      broken: all.filter((one) => this.#isBroken(one)).length,
+      held: all.reduce((sum, { held }) => sum + held.size, 0),
+    };
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#unlisten();
+    for (const endpoint of this.#known.values()) {
+      endpoint.cancel();
+      endpoint.cancelWake?.();
+    }
+  }
+
+  #leave(endpoint: Endpoint, { how, isProbe }: { how: Parameters<Leave>[0]; isProbe: boolean }): void {
+    endpoint.running -= 1;
+    const isLate = !isProbe && this.#isBroken(endpoint);
+    if (isProbe) endpoint.isProbed = false;
+    if (how === 'well') this.#close(endpoint);
+    // A failure of an attempt that began before the breaker opened says nothing new.
+    else if (how === 'failed' && !isLate) this.#fail(endpoint);
+    const others = this.#knownOf(endpoint.account).filter((one) => one !== endpoint && one.held.size > 0);
+    for (const one of [endpoint, ...others]) this.#wakeAfterGrace(one);
+  }
 
   /** Those of an account that are called, fail, or have lanes that wait: others are forgotten. */
-  const knownOf = (account: string) => [...known.values()].filter((one) => one.account === account);
-  const endpointOf = ({ id, account }: { id: string; account: string }): Endpoint => {
-    const endpoint = known.get(id) ?? {
-      ...{ id, account, running: 0, failures: 0, openUntil: 0, wait: firstWait, isProbed: false },
+  #knownOf(account: string): Endpoint[] {
+    return [...this.#known.values()].filter((one) => one.account === account);
+  }
+
+  #endpointOf({ id, account }: { id: string; account: string }): Endpoint {
+    const endpoint = this.#known.get(id) ?? {
+      ...{ id, account, running: 0, failures: 0, openUntil: 0, wait: this.#firstWait, isProbed: false },
       ...{ held: new Set<string>(), turns: new Map<string, number>() },
       ...{ cancel: () => {}, cancelWake: undefined },
     };
-    known.set(id, endpoint);
+    this.#known.set(id, endpoint);
     return endpoint;
-  };
-  const isBroken = ({ failures }: Endpoint) => failures >= config.breakerFailures;
-  const hasSlot = (endpoint: Endpoint) => {
-    if (isBroken(endpoint) && (endpoint.isProbed || endpoint.openUntil > clock.now())) return false;
-    const ofAccount = knownOf(endpoint.account).reduce((sum, { running }) => sum + running, 0);
-    return endpoint.running < config.perWebhook && ofAccount < config.perAccount;
-  };
+  }
+
+  #isBroken({ failures }: Endpoint): boolean {
+    return failures >= this.#kit.config.breakerFailures;
+  }
+
+  #hasSlot(endpoint: Endpoint): boolean {
+    if (this.#isBroken(endpoint) && (endpoint.isProbed || endpoint.openUntil > this.#clock.now()))
+      return false;
+    const { perWebhook, perAccount } = this.#kit.config;
+    const ofAccount = this.#knownOf(endpoint.account).reduce((sum, { running }) => sum + running, 0);
+    return endpoint.running < perWebhook && ofAccount < perAccount;
+  }
+
   /** Forgets an endpoint that is as it was at first. */
-  const tidy = (endpoint: Endpoint) => {
+  #tidy(endpoint: Endpoint): void {
     if (endpoint.running > 0 || endpoint.failures > 0 || endpoint.held.size > 0) return;
     endpoint.cancel();
     endpoint.cancelWake?.();
-    known.delete(endpoint.id);
-  };
+    this.#known.delete(endpoint.id);
+  }
 
   /** Wakes as many lanes as there are slots. Each asks for one itself, and another may be faster. */
-  const wake = (endpoint: Endpoint) => {
-    if (isStopped) return;
+  #wake(endpoint: Endpoint): void {
+    if (this.#isStopped) return;
     const { running, held } = endpoint;
-    const slots = !hasSlot(endpoint) ? 0 : isBroken(endpoint) ? 1 : config.perWebhook - running;
+    const { actors, config, log } = this.#kit;
+    const slots = !this.#hasSlot(endpoint) ? 0 : this.#isBroken(endpoint) ? 1 : config.perWebhook - running;
     for (const actor of [...held].slice(0, slots)) {
       held.delete(actor);
       actors.ask(lane, actor, { type: 'resume' }).catch((error: unknown) => {
-        if (isRefusal(error)) return wake(endpoint);
+        if (isRefusal(error)) return this.#wake(endpoint);
         log.warn('a webhook lane could not be woken; it looks again by itself', { error });
       });
     }
-    tidy(endpoint);
-  };
-  const wakeAfterGrace = (endpoint: Endpoint) => {
+    this.#tidy(endpoint);
+  }
+
+  #wakeAfterGrace(endpoint: Endpoint): void {
     if (endpoint.held.size === 0) endpoint.turns.clear();
-    if (endpoint.held.size === 0 || isBroken(endpoint)) return wake(endpoint);
-    if (isStopped) return;
-    endpoint.cancelWake ??= clock.at(clock.now() + grace, () => {
+    if (endpoint.held.size === 0 || this.#isBroken(endpoint)) {
+      this.#wake(endpoint);
+      return;
+    }
+    if (this.#isStopped) return;
+    endpoint.cancelWake ??= this.#clock.at(this.#clock.now() + grace, () => {
       endpoint.cancelWake = undefined;
-      wake(endpoint);
+      this.#wake(endpoint);
     });
-  };
-  const hasHadTurn = ({ held, turns }: Endpoint, actor: string) => {
+  }
+
+  #hasHadTurn({ held, turns }: Endpoint, actor: string): boolean {
     if (held.size === 0) return false;
     const made = turns.get(actor) ?? 0;
     if (made < turn) turns.set(actor, made + 1);
     else turns.delete(actor);
     return made >= turn;
-  };
-  const close = (endpoint: Endpoint) => {
-    endpoint.cancel();
-    Object.assign(endpoint, { failures: 0, wait: firstWait, isProbed: false, openUntil: 0 });
-  };
-  const fail = (endpoint: Endpoint) => {
-    endpoint.failures += 1;
-    if (!isBroken(endpoint)) return;
-    endpoint.openUntil = clock.now() + endpoint.wait;
-    endpoint.wait = Math.min(longest, endpoint.wait * 2);
-    endpoint.cancel();
-    if (!isStopped) endpoint.cancel = clock.at(endpoint.openUntil, () => wake(endpoint));
-  };
-  const resetHere = (webhookId: unknown) => {
-    const endpoint = known.get(webhookId as string);
-    if (!endpoint) return;
-    close(endpoint);
-    wake(endpoint);
-  };
-  const unlisten = volatile.listen(resetTopic, resetHere);
+  }
 
-  return {
-    enter(webhook, { lane: actor }) {
-      const endpoint = endpointOf(webhook);
-      if (isStopped || !hasSlot(endpoint)) {
-        if (actor !== undefined) endpoint.held.add(actor);
-        tidy(endpoint);
-        return undefined;
-      }
-      if (actor !== undefined && hasHadTurn(endpoint, actor)) {
-        // Behind those that wait. If there are slots for all, it is woken too.
-        endpoint.held.add(actor);
-        wake(endpoint);
-        return undefined;
-      }
-      const isProbe = isBroken(endpoint);
-      endpoint.isProbed = isProbe;
-      endpoint.running += 1;
-      let hasLeft = false;
-      return (how) => {
-        if (hasLeft) return;
-        hasLeft = true;
-        endpoint.running -= 1;
-        const isLate = !isProbe && isBroken(endpoint);
-        if (isProbe) endpoint.isProbed = false;
-        if (how === 'well') close(endpoint);
-        // A failure of an attempt that began before the breaker opened says nothing new.
-        else if (how === 'failed' && !isLate) fail(endpoint);
-        const others = knownOf(endpoint.account).filter((one) => one !== endpoint && one.held.size > 0);
-        for (const one of [endpoint, ...others]) wakeAfterGrace(one);
-      };
-    },
-    reset(webhookId) {
-      resetHere(webhookId);
-      if (deployment.isAlone) return;
-      // A node that misses this tries again by itself, after `longestBreak` at the latest.
-      volatile
-        .announce(resetTopic, webhookId)
-        .catch((error: unknown) =>
-          log.warn('a changed webhook could not be announced', { webhookId, error }),
-        );
-    },
-    counts() {
-      const all = [...known.values()];
-      return {
-        broken: all.filter(isBroken).length,
-        held: all.reduce((sum, { held }) => sum + held.size, 0),
-      };
-    },
-    stop() {
-      isStopped = true;
-      unlisten();
-      for (const endpoint of known.values()) {
-        endpoint.cancel();
-        endpoint.cancelWake?.();
-      }
-    },
-  };
+  #close(endpoint: Endpoint): void {
+    endpoint.cancel();
+    Object.assign(endpoint, { failures: 0, wait: this.#firstWait, isProbed: false, openUntil: 0 });
+  }
+
+  #fail(endpoint: Endpoint): void {
+    endpoint.failures += 1;
+    if (!this.#isBroken(endpoint)) return;
+    endpoint.openUntil = this.#clock.now() + endpoint.wait;
+    endpoint.wait = Math.min(this.#longest, endpoint.wait * 2);
+    endpoint.cancel();
+    if (!this.#isStopped) endpoint.cancel = this.#clock.at(endpoint.openUntil, () => this.#wake(endpoint));
+  }
+
+  #resetHere(webhookId: unknown): void {
+    const endpoint = this.#known.get(webhookId as string);
+    if (!endpoint) return;
+    this.#close(endpoint);
+    this.#wake(endpoint);
+  }
 }
 
 /** Until when a lane waits that no node wakes, epoch ms. Random, so that thousands do not look again at the same time. */

@@ -7,7 +7,7 @@ import { attemptEffect } from './attempt.ts';
 import { config, type WebhooksKit } from './config.ts';
 import { countWebhooks, webhookCounts } from './counts.ts';
 import { delivery, retries, retryCount } from './delivery.ts';
-import { endpoints, webhookEndpoints } from './endpoints.ts';
+import { endpoints, WebhookEndpoints } from './endpoints.ts';
 import { fanOut, lane, lostNode, refillEffect } from './lane.ts';
 import { sweepLog } from './purge.ts';
 import { routes } from './routes.ts';
@@ -48,7 +48,7 @@ export default definePlugin({
   routes,
   start(kit: WebhooksKit) {
     const { clock, config, log } = kit;
-    const called = webhookEndpoints(kit);
+    const called = new WebhookEndpoints(kit);
     kit.provide(endpoints, called);
     kit.provide(retries, retryCount(kit));
     kit.provide(webhookCounts, countWebhooks(kit, { endpoints: called }));

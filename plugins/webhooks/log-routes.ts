@@ -3,6 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, unlessRefused } from '../../core/base/fault.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
+import type { Attempt } from '../../core/http/idempotency.ts';
 import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
@@ -33,7 +34,6 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   const testBody = bodyReader({
     event: Type.String({ maxLength: 100, enum: [...eventNames], examples: ['stream.started'] }),
   });
-  const webhook = ({ principal, params }: Call) => webhooksOf(principal, kit).get(params.id);
   const fields = {
     id: { type: 'string' },
     event: { type: 'string' },
@@ -50,7 +50,7 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     .get(
       '/api/webhook/:id/log',
       keyed(async (call) => {
-        const { account, id } = await webhook(call);
+        const { account, id } = await webhookFor(call, kit);
         const present = (row: StoredResource) => presentEntry(entryOf(row), resources);
         return list(call.request, { account, where: { webhook: id }, present });
       }),
@@ -63,7 +63,9 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     )
     .get(
       '/api/webhook/:id/log/:logId',
-      keyed(async (call) => answerWith(await entryFor(await webhook(call), { id: call.params.logId, kit }))),
+      keyed(async (call) =>
+        answerWith(await entryFor(await webhookFor(call, kit), { id: call.params.logId, kit })),
+      ),
       says('One attempt: the request, and the first 1 KiB of the answer.', {
         name: 'getWebhookLogEntry',
         answers: { 200: json(logEntrySchema, 'The log entry.') },
@@ -72,17 +74,7 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     )
     .post(
       '/api/webhook/:id/log/:logId/resend',
-      once(async (call) => {
-        const to = await webhook(call);
-        const of = await entryFor(to, { id: call.params.logId, kit });
-        const { deliveryId: eventId, event } = of;
-        const message = async () => ({ deliveryId: eventId, event, body: await bodyAgain(of, { to, kit }) });
-        const sent = await sendNow(to, { ...call, message });
-        // Ends the retries of this delivery.
-        const actor = deliveryId({ webhookId: to.id, eventId });
-        if (sent.success) await kit.actors.ask(delivery, actor, { type: 'settle' }).catch(unlessRefused);
-        return answerWith(sent);
-      }),
+      once(async (call) => answerWith(await resend(call, { kit, sendNow }))),
       says('Sends a delivery again, with the same id, to the current address. 200 with the new log entry.', {
         name: 'resendWebhookDelivery',
         answers: { 200: json(logEntrySchema, 'The new log entry.') },
@@ -95,7 +87,7 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
     .post(
       '/api/webhook/:id/test',
       once(async (call) => {
-        const to = await webhook(call);
+        const to = await webhookFor(call, kit);
         const { event } = await testBody.read(call.request);
         const problem = eventProblem([event]);
         if (problem) throw new Fault('body.invalid', { status: 422, message: `event: ${problem}` });
@@ -112,6 +104,25 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
         faults: ['webhook.not_found', 'webhook.too_many_attempts'],
       }),
     );
+}
+
+async function resend(
+  call: Call & Attempt,
+  { kit, sendNow }: { kit: WebhooksKit; sendNow: ReturnType<typeof manualAttempts> },
+): Promise<LogEntry> {
+  const to = await webhookFor(call, kit);
+  const of = await entryFor(to, { id: call.params.logId, kit });
+  const { deliveryId: eventId, event } = of;
+  const message = async () => ({ deliveryId: eventId, event, body: await bodyAgain(of, { to, kit }) });
+  const sent = await sendNow(to, { ...call, message });
+  // Ends the retries of this delivery.
+  const actor = deliveryId({ webhookId: to.id, eventId });
+  if (sent.success) await kit.actors.ask(delivery, actor, { type: 'settle' }).catch(unlessRefused);
+  return sent;
+}
+
+function webhookFor({ principal, params }: Call, kit: WebhooksKit): Promise<Webhook> {
+  return webhooksOf(principal, kit).get(params.id);
 }
 
 async function entryFor(webhook: Webhook, { id, kit }: { id: string; kit: WebhooksKit }): Promise<LogEntry> {

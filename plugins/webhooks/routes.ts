@@ -1,10 +1,11 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { says } from '../../core/http/http.ts';
-import { keyedRoutes } from '../../core/http/keyed.ts';
+import type { Attempt } from '../../core/http/idempotency.ts';
+import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
-import { quota } from '../../core/http/quota.ts';
+import { type Quota, quota } from '../../core/http/quota.ts';
 import type { WebhooksKit } from './config.ts';
 import { endpoints } from './endpoints.ts';
 import { statusOf } from './log-entry.ts';
@@ -24,11 +25,6 @@ export function routes(kit: WebhooksKit): AnyElysia {
     count: (account) => resources.count(webhookKind, { account }),
     full: () => tooMany(config),
   });
-  const present = async ({ id, name, url, events, streamId, account, createdAt }: Webhook) => {
-    const status = await statusOf(id, resources);
-    const only = streamId !== null && { streamId };
-    return { id, kind: 'webhook', name, url, events, ...only, userId: account, createdAt, status };
-  };
   const fields = {
     id: { type: 'string' },
     name: { type: 'string' },
@@ -42,20 +38,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
     .use(logRoutes(kit))
     .post(
       '/api/webhook',
-      once(async ({ request, principal, id }) => {
-        const own = webhooksOf(principal, kit);
-        const { name, url, events, streamId = null, sharedSecret = null } = await webhookBody(request, kit);
-        if (streamId !== null) await checkStream(streamId, { principal, kit });
-        let webhook = await own.find(id);
-        if (!webhook) {
-          await places.admit(principal.accountId);
-          const secrets = rotated([], sharedSecret, clock.now());
-          const createdAt = clock.now();
-          webhook = { id, account: principal.accountId, name, url, events, streamId, secrets, createdAt };
-          if ((await own.create([webhook])) === 'conflict') webhook = await own.get(id);
-        }
-        return Response.json(await present(webhook), { status: 201 });
-      }),
+      once((call) => createWebhook(call, { kit, places })),
       says('Creates a webhook. 201 with the webhook; its secret is never shown.', {
         name: 'createWebhook',
         body: webhookBodyReader,
@@ -66,7 +49,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
     .get(
       '/api/webhook',
       keyed(({ request, principal }) =>
-        list(request, { account: principal.accountId, present: (row) => present(webhookOf(row)) }),
+        list(request, { account: principal.accountId, present: (row) => present(webhookOf(row), kit) }),
       ),
       says('Lists webhooks; parameters as for streams.', {
         name: 'listWebhooks',
@@ -78,7 +61,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
     .get(
       '/api/webhook/:id',
       keyed(async ({ principal, params }) =>
-        Response.json(await present(await webhooksOf(principal, kit).get(params.id))),
+        Response.json(await present(await webhooksOf(principal, kit).get(params.id), kit)),
       ),
       says('One webhook, with the `status` of its deliveries.', {
         name: 'getWebhook',
@@ -88,22 +71,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
     )
     .put(
       '/api/webhook/:id',
-      keyed(async ({ request, params, principal }) => {
-        const own = webhooksOf(principal, kit);
-        // Before the body is read: for a webhook of another account the answer is 404 whatever the body is.
-        const { url: former } = await own.get(params.id);
-        const { name, url, events, streamId = null, sharedSecret } = await webhookBody(request, kit);
-        const webhook = await own.change(params.id, async (before) => {
-          // The rest may be changed even if the stream was deleted in the meantime.
-          if (streamId !== null && streamId !== before.streamId)
-            await checkStream(streamId, { principal, kit });
-          const { secrets } = before;
-          const kept = sharedSecret === undefined ? secrets : rotated(secrets, sharedSecret, clock.now());
-          return { ...before, name, url, events, streamId, secrets: kept };
-        });
-        if (url !== former) kit.use(endpoints).reset(params.id);
-        return Response.json(await present(webhook));
-      }),
+      keyed((call) => replaceWebhook(call, kit)),
       says(
         'Replaces a webhook. A new `sharedSecret` and the previous one both sign for 24 h. 200 with the webhook.',
         {
@@ -116,21 +84,67 @@ export function routes(kit: WebhooksKit): AnyElysia {
     )
     .delete(
       '/api/webhook/:id',
-      keyed(async ({ params, principal }) => {
-        await webhooksOf(principal, kit).remove(params.id);
-        places.gone(principal.accountId);
-        kit.use(endpoints).reset(params.id);
-        purge(params.id, kit).catch((error: unknown) =>
-          kit.log.warn('the rest of a deleted webhook could not be removed; it expires', { error }),
-        );
-        return new Response(null, { status: 204 });
-      }),
+      keyed((call) => deleteWebhook(call, { kit, places })),
       says('Deletes a webhook, its waiting deliveries and its log. 204.', {
         name: 'deleteWebhook',
         answers: { 204: nothing },
         faults: ['webhook.not_found', 'webhook.busy'],
       }),
     );
+}
+
+async function createWebhook(
+  { request, principal, id }: Call & Attempt,
+  { kit, places }: { kit: WebhooksKit; places: Quota },
+): Promise<Response> {
+  const own = webhooksOf(principal, kit);
+  const { name, url, events, streamId = null, sharedSecret = null } = await webhookBody(request, kit);
+  if (streamId !== null) await checkStream(streamId, { principal, kit });
+  let webhook = await own.find(id);
+  if (!webhook) {
+    await places.admit(principal.accountId);
+    const createdAt = kit.clock.now();
+    const secrets = rotated([], sharedSecret, createdAt);
+    webhook = { id, account: principal.accountId, name, url, events, streamId, secrets, createdAt };
+    if ((await own.create([webhook])) === 'conflict') webhook = await own.get(id);
+  }
+  return Response.json(await present(webhook, kit), { status: 201 });
+}
+
+async function replaceWebhook({ request, params, principal }: Call, kit: WebhooksKit): Promise<Response> {
+  const own = webhooksOf(principal, kit);
+  // Before the body is read: for a webhook of another account the answer is 404 whatever the body is.
+  const { url: former } = await own.get(params.id);
+  const { name, url, events, streamId = null, sharedSecret } = await webhookBody(request, kit);
+  const webhook = await own.change(params.id, async (before) => {
+    // The rest may be changed even if the stream was deleted in the meantime.
+    if (streamId !== null && streamId !== before.streamId) await checkStream(streamId, { principal, kit });
+    const { secrets } = before;
+    const kept = sharedSecret === undefined ? secrets : rotated(secrets, sharedSecret, kit.clock.now());
+    return { ...before, name, url, events, streamId, secrets: kept };
+  });
+  if (url !== former) kit.use(endpoints).reset(params.id);
+  return Response.json(await present(webhook, kit));
+}
+
+async function deleteWebhook(
+  { params, principal }: Call,
+  { kit, places }: { kit: WebhooksKit; places: Quota },
+): Promise<Response> {
+  await webhooksOf(principal, kit).remove(params.id);
+  places.gone(principal.accountId);
+  kit.use(endpoints).reset(params.id);
+  purge(params.id, kit).catch((error: unknown) =>
+    kit.log.warn('the rest of a deleted webhook could not be removed; it expires', { error }),
+  );
+  return new Response(null, { status: 204 });
+}
+
+async function present(webhook: Webhook, { resources }: WebhooksKit): Promise<Record<string, unknown>> {
+  const { id, name, url, events, streamId, account, createdAt } = webhook;
+  const status = await statusOf(id, resources);
+  const only = streamId !== null && { streamId };
+  return { id, kind: 'webhook', name, url, events, ...only, userId: account, createdAt, status };
 }
 
 function tooMany({ maxPerAccount }: { maxPerAccount: number }): Fault {
