@@ -21,95 +21,111 @@ export const apiKeys = token<ApiKeys>('accounts.keys');
  * answers, and with several nodes no key is remembered. Listeners for a deletion are called by the node that deletes the key, and
  * at the latest by the next regular check.
  */
-export function storedKeys(
-  kit: Kit,
-  options: { bootstrap: { hash: Buffer; accountId: string } },
-): ApiKeys & { stop(): Promise<void> } {
-  const { accountId } = options.bootstrap;
-  const admin: Principal = { accountId, isAdmin: true, keyId: undefined, keyName: 'bootstrap', access: {} };
-  const listeners = new Set<{ readonly keyId: string; readonly revoked: () => void }>();
-  const { isAlone } = kit.deployment;
+export class StoredKeys implements ApiKeys {
+  readonly #kit: Kit;
+  readonly #bootstrapHash: Buffer;
+  readonly #admin: Principal;
+  readonly #isAlone: boolean;
+  readonly #listeners = new Set<{ readonly keyId: string; readonly revoked: () => void }>();
   /** Recently used keys by their hash, on a single node: a request reads no row to find its account. */
-  let known = new Map<string, Principal>();
+  #known = new Map<string, Principal>();
+  readonly #stops: (() => void | Promise<void>)[] = [];
 
-  const find = async (hash: string): Promise<Principal | undefined> => {
-    const before = known;
-    const row = await kit.resources.find('api-token', 'hash', hash);
+  constructor(kit: Kit, { bootstrap }: { bootstrap: { hash: Buffer; accountId: string } }) {
+    const { hash, accountId } = bootstrap;
+    this.#kit = kit;
+    this.#bootstrapHash = hash;
+    this.#admin = { accountId, isAdmin: true, keyId: undefined, keyName: 'bootstrap', access: {} };
+    this.#isAlone = kit.deployment.isAlone;
+    if (!this.#isAlone) this.#hearOfOthers();
+  }
+
+  async principal(key: string): Promise<Principal | undefined> {
+    const hash = createHash('sha256').update(key).digest();
+    if (timingSafeEqual(hash, this.#bootstrapHash)) return this.#admin;
+    const text = hash.toString('hex');
+    return this.#known.get(text) ?? this.#find(text);
+  }
+
+  async exists(keyId: string | undefined): Promise<boolean> {
+    if (keyId === undefined) return true;
+    return (await this.#kit.resources.get('api-token', keyId)) !== undefined;
+  }
+
+  onRevoked({ keyId }: Principal, revoked: () => void): () => void {
+    if (keyId === undefined) return () => {};
+    const listener = { keyId, revoked };
+    this.#listeners.add(listener);
+    // It may have been deleted between the check of the request and now.
+    void this.#lookAgain(keyId);
+    return () => this.#listeners.delete(listener);
+  }
+
+  forget(): void {
+    this.#known = new Map();
+  }
+
+  revoked(keyId: string): void {
+    this.#revokeHere(keyId);
+    if (this.#isAlone) return;
+    this.#kit
+      .use(services.volatile)
+      .announce(revokedTopic, keyId)
+      .catch((error: unknown) => this.#kit.log.warn('a deleted API key could not be announced', { error }));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#stops.map((stop) => stop()));
+  }
+
+  /** Keys are deleted on other nodes too. */
+  #hearOfOthers(): void {
+    const { clock, log } = this.#kit;
+    this.#stops.push(
+      this.#kit
+        .use(services.volatile)
+        .listen(revokedTopic, (keyId) => typeof keyId === 'string' && this.#revokeHere(keyId)),
+      regularly(lookAgainInterval, {
+        ...{ clock, work: (signal) => this.#lookAtAll(signal) },
+        failed: (error) => log.warn('API keys could not be looked up again', { error }),
+      }),
+    );
+  }
+
+  async #find(hash: string): Promise<Principal | undefined> {
+    const before = this.#known;
+    const row = await this.#kit.resources.find('api-token', 'hash', hash);
     if (!row) return undefined;
     const { account, id, name, access } = documentOf(row);
     const principal = {
-      ...{ accountId: account, isAdmin: account === admin.accountId, keyId: id, keyName: name, access },
+      ...{ accountId: account, isAdmin: account === this.#admin.accountId, keyId: id, keyName: name, access },
     };
     // Not into the map of now: this key may have been deleted since it was read.
-    if (isAlone && before.size < maxKnown) before.set(hash, principal);
+    if (this.#isAlone && before.size < maxKnown) before.set(hash, principal);
     return principal;
-  };
+  }
 
-  const revoked = (keyId: string) => {
-    for (const listener of [...listeners].filter((one) => one.keyId === keyId)) {
-      listeners.delete(listener);
+  #revokeHere(keyId: string): void {
+    for (const listener of [...this.#listeners].filter((one) => one.keyId === keyId)) {
+      this.#listeners.delete(listener);
       listener.revoked();
     }
-  };
-  /** Another node may have deleted it. */
-  const lookAgain = async (keyId: string) => {
-    try {
-      if (!(await kit.resources.get('api-token', keyId))) revoked(keyId);
-    } catch (error) {
-      kit.log.warn('an API key could not be looked up again', { error });
-    }
-  };
-  const lookAtAll = async (signal: AbortSignal) => {
-    // One after the other: there may be a thousand, and it is not urgent.
-    const keyIds = new Set([...listeners].map(({ keyId }) => keyId));
-    for (const keyId of keyIds) if (!signal.aborted) await lookAgain(keyId);
-  };
-  const stops = isAlone
-    ? []
-    : [
-        kit
-          .use(services.volatile)
-          .listen(revokedTopic, (keyId) => typeof keyId === 'string' && revoked(keyId)),
-        regularly(lookAgainInterval, {
-          ...{ clock: kit.clock, work: lookAtAll },
-          failed: (error) => kit.log.warn('API keys could not be looked up again', { error }),
-        }),
-      ];
+  }
 
-  return {
-    async principal(key) {
-      const hash = createHash('sha256').update(key).digest();
-      if (timingSafeEqual(hash, options.bootstrap.hash)) return admin;
-      const text = hash.toString('hex');
-      return known.get(text) ?? find(text);
-    },
-    async exists(keyId) {
-      if (keyId === undefined) return true;
-      return (await kit.resources.get('api-token', keyId)) !== undefined;
-    },
-    onRevoked({ keyId }, revoked) {
-      if (keyId === undefined) return () => {};
-      const listener = { keyId, revoked };
-      listeners.add(listener);
-      // It may have been deleted between the check of the request and now.
-      void lookAgain(keyId);
-      return () => listeners.delete(listener);
-    },
-    forget() {
-      known = new Map();
-    },
-    revoked(keyId) {
-      revoked(keyId);
-      if (isAlone) return;
-      kit
-        .use(services.volatile)
-        .announce(revokedTopic, keyId)
-        .catch((error: unknown) => kit.log.warn('a deleted API key could not be announced', { error }));
-    },
-    async stop() {
-      await Promise.all(stops.map((stop) => stop()));
-    },
-  };
+  /** Another node may have deleted it. */
+  async #lookAgain(keyId: string): Promise<void> {
+    try {
+      if (!(await this.#kit.resources.get('api-token', keyId))) this.#revokeHere(keyId);
+    } catch (error) {
+      this.#kit.log.warn('an API key could not be looked up again', { error });
+    }
+  }
+
+  async #lookAtAll(signal: AbortSignal): Promise<void> {
+    // One after the other: there may be a thousand, and it is not urgent.
+    const keyIds = new Set([...this.#listeners].map(({ keyId }) => keyId));
+    for (const keyId of keyIds) if (!signal.aborted) await this.#lookAgain(keyId);
+  }
 }
 
 /** Keys in memory; further ones are read from the store each time. */

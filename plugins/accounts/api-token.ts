@@ -9,11 +9,11 @@ import { type Access, accessMethods, excessOf, resourcePattern } from '../../cor
 import { notAllowed, type Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { shownOnce } from '../../core/http/idempotency.ts';
-import { keyedRoutes } from '../../core/http/keyed.ts';
+import { type Attempt, shownOnce } from '../../core/http/idempotency.ts';
+import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { idSchema, json, momentSchema, nothing } from '../../core/http/operation.ts';
-import { quota } from '../../core/http/quota.ts';
+import { type Quota, quota } from '../../core/http/quota.ts';
 import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { apiKeys } from './api-keys.ts';
@@ -45,23 +45,10 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
     .post(
       '/api/api-token',
       once(
-        async ({ request, principal: maker, id, isRepeat }) => {
-          const body = await creation.read(request);
+        async (call) => {
+          const body = await creation.read(call.request);
           checkOrigins(body.access);
-          const document: TokenDocument = {
-            id,
-            account: await accountFor(maker, { accountId: body.accountId, kit }),
-            name: body.name ?? 'API key',
-            access: accessFor(maker, body.access),
-            createdAt: kit.clock.now(),
-          };
-          if (isRepeat && (await kit.resources.get('api-token', id))) throw shownOnce(id);
-          await places.admit(document.account);
-          const key = `mr_${randomBytes(32).toString('base64url')}`;
-          const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
-          // An earlier attempt has created it; its secret was in that answer.
-          if (written === 'conflict') throw shownOnce(id);
-          return Response.json({ ...presentToken(document), key }, { status: 201 });
+          return createToken(body, { call, kit, places });
         },
         { isSecret: true },
       ),
@@ -99,7 +86,9 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
       '/api/api-token/:id',
       keyed(async ({ params, principal }) => {
         // Also forgotten when the outcome of the write is unknown.
-        await tokensOf(principal, kit).remove(params.id).finally(keys.forget);
+        await tokensOf(principal, kit)
+          .remove(params.id)
+          .finally(() => keys.forget());
         places.gone(principal.accountId);
         keys.revoked(params.id);
         return new Response(null, { status: 204 });
@@ -110,6 +99,27 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
         faults: ['api_token.not_found'],
       }),
     );
+}
+
+async function createToken(
+  body: { name?: string; access?: Access; accountId?: string },
+  { call, kit, places }: { call: Call & Attempt; kit: AccountsKit; places: Quota },
+): Promise<Response> {
+  const { principal: maker, id, isRepeat } = call;
+  const document: TokenDocument = {
+    id,
+    account: await accountFor(maker, { accountId: body.accountId, kit }),
+    name: body.name ?? 'API key',
+    access: accessFor(maker, body.access),
+    createdAt: kit.clock.now(),
+  };
+  if (isRepeat && (await kit.resources.get('api-token', id))) throw shownOnce(id);
+  await places.admit(document.account);
+  const key = `mr_${randomBytes(32).toString('base64url')}`;
+  const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
+  // An earlier attempt has created it; its secret was in that answer.
+  if (written === 'conflict') throw shownOnce(id);
+  return Response.json({ ...presentToken(document), key }, { status: 201 });
 }
 
 function tokensOf({ accountId: account }: Principal, { resources }: Kit) {

@@ -3,7 +3,7 @@ import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { accountRoutes, adminAccount } from './account.ts';
-import { apiKeys, storedKeys } from './api-keys.ts';
+import { apiKeys, StoredKeys } from './api-keys.ts';
 import { tokenRoutes } from './api-token.ts';
 import { bootstrapHash } from './bootstrap-key.ts';
 import { type AccountsKit, config } from './config.ts';
@@ -39,10 +39,10 @@ export default definePlugin({
     const hash = await bootstrapHash(kit);
     const { isAlone } = kit.deployment;
     if (!isAlone && kit.deployment.nodes.own.roles.includes('api')) await agreeOnKey(kit, hash);
-    const keys = storedKeys(kit, { bootstrap: { hash, accountId: await adminAccount(kit) } });
+    const keys = new StoredKeys(kit, { bootstrap: { hash, accountId: await adminAccount(kit) } });
     kit.provide(apiKeys, keys);
     kit.provide(authenticator, keys);
-    return keys.stop;
+    return () => keys.stop();
   },
   routes: (kit) => new Elysia().use(preflightRoutes(kit)).use(accountRoutes(kit)).use(tokenRoutes(kit)),
 });

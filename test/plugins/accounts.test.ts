@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { uuid } from '../../core/base/ids.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
-import { storedKeys } from '../../plugins/accounts/api-keys.ts';
+import { StoredKeys } from '../../plugins/accounts/api-keys.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { sharedWorld } from '../kit/shared-world.ts';
 import { bootstrapKey, type World, world } from '../kit/world.ts';
@@ -132,7 +132,7 @@ describe('an API key', () => {
   it('that was deleted a moment ago ends what is opened now', async () => {
     const resources = { get: async () => undefined };
     const kit = { resources, deployment: { isAlone: true } } as unknown as Kit;
-    const keys = storedKeys(kit, { bootstrap: { hash: Buffer.alloc(32), accountId: 'a' } });
+    const keys = new StoredKeys(kit, { bootstrap: { hash: Buffer.alloc(32), accountId: 'a' } });
     const ended = new Promise<void>((resolve) => {
       keys.onRevoked({ keyId: 'deleted' } as Principal, resolve);
     });
