@@ -15,98 +15,105 @@ const stopWait = 2000;
  * Turns reports of the pusher into facts for the actors: which push of which session, and which process reports it. A push that
  * continues with another publish or session reports its state again.
  */
-export function pushFollower(kit: MultistreamKit) {
-  const facts = pushFacts(kit);
+export class PushFollower {
+  readonly #kit: MultistreamKit;
+  readonly #facts: ReturnType<typeof pushFacts>;
   /** Wanted pushes of each playlist, by push id. */
-  const wanted = new Map<string, ReadonlyMap<string, WantedPush>>();
+  readonly #wanted = new Map<string, ReadonlyMap<string, WantedPush>>();
   /** Those with a reported fact, until they have ended. */
-  const running = new Map<string, Running>();
-  let begun = 0;
-  let onIdle = () => {};
+  readonly #running = new Map<string, Running>();
+  #begun = 0;
+  #onIdle = () => {};
 
-  const begin = (of: WantedPush): Running => {
-    begun += 1;
-    const { node } = kit.deployment;
-    const token = `${node.incarnation}/${begun}`;
+  constructor(kit: MultistreamKit) {
+    this.#kit = kit;
+    this.#facts = pushFacts(kit);
+  }
+
+  /** Wanted pushes of a playlist from now on, by push id; called before the pusher is. */
+  wants(playbackId: string, pushes: ReadonlyMap<string, WantedPush>): void {
+    if (pushes.size === 0) this.#wanted.delete(playbackId);
+    else this.#wanted.set(playbackId, pushes);
+    for (const [id, now] of pushes) {
+      const one = this.#running.get(keyOf(playbackId, id));
+      if (one) this.#goOn(one, now);
+    }
+  }
+
+  report(fact: PushFact): void {
+    const key = keyOf(fact.playbackId, fact.id);
+    let one = this.#running.get(key);
+    if (!one) {
+      const of = this.#wanted.get(fact.playbackId)?.get(fact.id);
+      // It ends without any reported fact: there is nothing to report.
+      if (!of || fact.type === 'ended') return;
+      one = this.#begin(of);
+      this.#running.set(key, one);
+    }
+    const { of, holder } = one;
+    const { token } = holder;
+    this.#kit.log.debug('a push to a multistream target', {
+      ...{ streamId: of.streamId, targetId: of.targetId, what: fact.type },
+      ...('trouble' in fact && { reason: fact.trouble.reason }),
+    });
+    if (fact.type === 'connected') {
+      Object.assign(one, { isConnected: true, trouble: undefined });
+      this.#facts.add(of, { type: 'connected', token });
+    } else if (fact.type === 'ended') {
+      this.#running.delete(key);
+      this.#facts.add(of, { type: 'ended', token });
+      if (this.#running.size === 0) this.#onIdle();
+    } else if (fact.type === 'slow') {
+      this.#facts.add(of, { type: 'slow', token, trouble: fact.trouble });
+    } else {
+      // An attempt that fails like the one before changes nothing, and there are thousands a day.
+      const isNews = fact.type === 'lost' || one.trouble?.reason !== fact.trouble.reason;
+      Object.assign(one, { isConnected: false, trouble: fact.trouble });
+      if (isNews) this.#facts.add(of, { type: fact.type, token, trouble: fact.trouble });
+    }
+  }
+
+  /** Facts that are not stored yet. */
+  get waiting(): number {
+    return this.#facts.waiting;
+  }
+
+  /** Resolves when every push has ended or its time is up, and all facts are stored or given up. */
+  async ended(): Promise<void> {
+    const { clock } = this.#kit;
+    const idle = Promise.withResolvers<void>();
+    this.#onIdle = idle.resolve;
+    if (this.#running.size === 0) idle.resolve();
+    const late = () => new Error('pushes did not end in time');
+    await within(idle.promise, { ms: stopWait, clock, late }).catch(() => {});
+    await this.#facts.settled();
+  }
+
+  #begin(of: WantedPush): Running {
+    this.#begun += 1;
+    const { node } = this.#kit.deployment;
+    const token = `${node.incarnation}/${this.#begun}`;
     const { id, incarnation } = node;
-    const holder = { token, node: id, incarnation, publish: of.publish, number: begun };
-    facts.add(of, { type: 'begun', holder });
+    const holder = { token, node: id, incarnation, publish: of.publish, number: this.#begun };
+    this.#facts.add(of, { type: 'begun', holder });
     return { of, holder, isConnected: false, trouble: undefined };
-  };
+  }
+
   /** The current state, for an actor that just learned which process pushes. */
-  const reportState = ({ of, holder: { token }, isConnected, trouble }: Running) => {
-    if (isConnected) facts.add(of, { type: 'connected', token });
-    else if (trouble) facts.add(of, { type: 'failed', token, trouble });
-  };
+  #reportState({ of, holder: { token }, isConnected, trouble }: Running): void {
+    if (isConnected) this.#facts.add(of, { type: 'connected', token });
+    else if (trouble) this.#facts.add(of, { type: 'failed', token, trouble });
+  }
+
   /** The next publish may be of another session, and another node may have pushed in between: the actor may know nothing. */
-  const goOn = (one: Running, now: WantedPush) => {
+  #goOn(one: Running, now: WantedPush): void {
     one.of = now;
     if (one.holder.publish === now.publish) return;
     one.holder = { ...one.holder, publish: now.publish };
-    facts.add(now, { type: 'begun', holder: one.holder });
-    reportState(one);
-  };
-
-  return {
-    /** Wanted pushes of a playlist from now on, by push id; called before the pusher is. */
-    wants(playbackId: string, pushes: ReadonlyMap<string, WantedPush>): void {
-      if (pushes.size === 0) wanted.delete(playbackId);
-      else wanted.set(playbackId, pushes);
-      for (const [id, now] of pushes) {
-        const one = running.get(keyOf(playbackId, id));
-        if (one) goOn(one, now);
-      }
-    },
-    report(fact: PushFact): void {
-      const key = keyOf(fact.playbackId, fact.id);
-      let one = running.get(key);
-      if (!one) {
-        const of = wanted.get(fact.playbackId)?.get(fact.id);
-        // It ends without any reported fact: there is nothing to report.
-        if (!of || fact.type === 'ended') return;
-        one = begin(of);
-        running.set(key, one);
-      }
-      const { of, holder } = one;
-      const { token } = holder;
-      kit.log.debug('a push to a multistream target', {
-        ...{ streamId: of.streamId, targetId: of.targetId, what: fact.type },
-        ...('trouble' in fact && { reason: fact.trouble.reason }),
-      });
-      if (fact.type === 'connected') {
-        Object.assign(one, { isConnected: true, trouble: undefined });
-        facts.add(of, { type: 'connected', token });
-      } else if (fact.type === 'ended') {
-        running.delete(key);
-        facts.add(of, { type: 'ended', token });
-        if (running.size === 0) onIdle();
-      } else if (fact.type === 'slow') {
-        facts.add(of, { type: 'slow', token, trouble: fact.trouble });
-      } else {
-        // An attempt that fails like the one before changes nothing, and there are thousands a day.
-        const isNews = fact.type === 'lost' || one.trouble?.reason !== fact.trouble.reason;
-        Object.assign(one, { isConnected: false, trouble: fact.trouble });
-        if (isNews) facts.add(of, { type: fact.type, token, trouble: fact.trouble });
-      }
-    },
-    /** Facts that are not stored yet. */
-    get waiting(): number {
-      return facts.waiting;
-    },
-    /** Resolves when every push has ended or its time is up, and all facts are stored or given up. */
-    async ended(): Promise<void> {
-      const { clock } = kit;
-      const idle = Promise.withResolvers<void>();
-      onIdle = idle.resolve;
-      if (running.size === 0) idle.resolve();
-      const late = () => new Error('pushes did not end in time');
-      await within(idle.promise, { ms: stopWait, clock, late }).catch(() => {});
-      await facts.settled();
-    },
-  };
+    this.#facts.add(now, { type: 'begun', holder: one.holder });
+    this.#reportState(one);
+  }
 }
-
-export type PushFollower = ReturnType<typeof pushFollower>;
 
 export type WantedPush = Pushed & {
   /** Number of the publish that is on the air. */

@@ -4,10 +4,10 @@ import { services } from '../../core/plugin/services.ts';
 import { streams } from '../streams/contract.ts';
 import { config } from './config.ts';
 import { multistream } from './field.ts';
-import { pushFollower } from './follow.ts';
+import { PushFollower } from './follow.ts';
 import { measurePushes } from './measure.ts';
 import { push } from './push.ts';
-import { targetReconciler } from './reconciler.ts';
+import { TargetReconciler } from './reconciler.ts';
 import { routes } from './routes.ts';
 import { lostNode, reconcilePushes, sessionEnded } from './session-ended.ts';
 
@@ -51,9 +51,9 @@ export default definePlugin({
   routes,
   start(kit) {
     if (!kit.deployment.nodes.own.roles.includes('media')) return undefined;
-    const follower = pushFollower(kit);
+    const follower = new PushFollower(kit);
     measurePushes(kit, follower);
-    const reconciler = targetReconciler(kit, follower);
+    const reconciler = new TargetReconciler(kit, follower);
     kit.use(services.pusher).tell((fact) => follower.report(fact));
     const unobserve = kit.use(streams).observe(reconciler);
     return async () => {

@@ -1,7 +1,7 @@
 import { services } from '../../core/plugin/services.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
-import type { PushReading } from '../../core/ports/pusher.ts';
-import type { LadderReading } from '../../core/ports/transcoder.ts';
+import type { Pusher, PushReading } from '../../core/ports/pusher.ts';
+import type { LadderReading, Transcoder } from '../../core/ports/transcoder.ts';
 import { type LiveObserver, type StreamState, streams } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import type { PushFollower } from './follow.ts';
@@ -15,97 +15,117 @@ export const maxReading = 8;
  * about once a second, and gives the pusher all of them. Changes are not announced, so none can be lost. What cannot be
  * read stays as it is.
  */
-export function targetReconciler(kit: MultistreamKit, follower: PushFollower) {
-  const { log } = kit;
-  const pusher = kit.use(services.pusher);
-  const transcoder = kit.use(services.transcoder);
-  const current = kit.use(streams).current;
+export class TargetReconciler implements LiveObserver {
+  readonly #kit: MultistreamKit;
+  readonly #follower: PushFollower;
+  readonly #pusher: Pusher;
+  readonly #transcoder: Transcoder;
   /** Of the last round, and of the one under way: playlist → its last publish. */
-  let here = new Map<string, PublishGrant>();
-  let next = new Map<string, PublishGrant>();
+  #here = new Map<string, PublishGrant>();
+  #next = new Map<string, PublishGrant>();
   /** Playlists whose streams name targets. */
-  const known = new Map<string, Plan>();
-  const waiting = new Map<string, PublishGrant>();
-  const reading = new Set<string>();
-  let readings: Map<string, PushReading[]> | undefined;
-  let ladders: Map<string, LadderReading> | undefined;
-  let workers = 0;
-  let hasFailed = false;
-  let isStopped = false;
+  readonly #known = new Map<string, Plan>();
+  readonly #waiting = new Map<string, PublishGrant>();
+  readonly #reading = new Set<string>();
+  #readings: Map<string, PushReading[]> | undefined;
+  #ladders: Map<string, LadderReading> | undefined;
+  #workers = 0;
+  #hasFailed = false;
+  #isStopped = false;
 
-  const apply = (playbackId: string, plan: Plan) => {
-    if (plan.entries > 0) known.set(playbackId, plan);
+  constructor(kit: MultistreamKit, follower: PushFollower) {
+    this.#kit = kit;
+    this.#follower = follower;
+    this.#pusher = kit.use(services.pusher);
+    this.#transcoder = kit.use(services.transcoder);
+  }
+
+  look({ grant }: LiveReading): readonly string[] {
+    this.#next.set(grant.playbackId, grant);
+    return [];
+  }
+
+  remark({ grant: { playbackId } }: LiveReading, now: number): string[] {
+    const plan = this.#known.get(playbackId);
+    if (plan === undefined) return [];
+    const readings = this.#readingsOf(playbackId);
+    return issuesOf(plan, { readings, ladder: this.#ladderOf(playbackId), now });
+  }
+
+  seen(): void {
+    this.#here = this.#next;
+    this.#next = new Map();
+    this.#readings = this.#ladders = undefined;
+    for (const playbackId of this.#known.keys()) {
+      if (this.#here.has(playbackId)) continue;
+      this.#known.delete(playbackId);
+      this.#follower.wants(playbackId, new Map());
+    }
+    for (const playbackId of this.#waiting.keys())
+      if (!this.#here.has(playbackId)) this.#waiting.delete(playbackId);
+    for (const [playbackId, grant] of this.#here)
+      if (!this.#reading.has(playbackId)) this.#waiting.set(playbackId, grant);
+    while (this.#workers < maxReading && this.#waiting.size > 0) void this.#work();
+  }
+
+  /** Ends all pushes. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#waiting.clear();
+    for (const playbackId of this.#known.keys()) this.#pusher.want(playbackId, []);
+    this.#known.clear();
+  }
+
+  #apply(playbackId: string, plan: Plan): void {
+    if (plan.entries > 0) this.#known.set(playbackId, plan);
     // It had no targets, and has none.
-    else if (!known.delete(playbackId)) return;
-    follower.wants(playbackId, plan.pushes);
-    pusher.want(playbackId, plan.orders);
-  };
-  const compare = async (grant: PublishGrant): Promise<void> => {
+    else if (!this.#known.delete(playbackId)) return;
+    this.#follower.wants(playbackId, plan.pushes);
+    this.#pusher.want(playbackId, plan.orders);
+  }
+
+  async #compare(grant: PublishGrant): Promise<void> {
     const { playbackId, streamId } = grant;
-    const stream = await current(streamId);
-    const plan = stream && isFedHere(stream, grant) ? await planOf(stream, { grant, kit }) : nothing;
+    const kit = this.#kit;
+    const stream = await kit.use(streams).current(streamId);
+    const plan = stream && this.#isFedHere(stream, grant) ? await planOf(stream, { grant, kit }) : nothing;
     // Its session may have ended during the read.
-    if (!isStopped && here.get(playbackId)?.sessionId === grant.sessionId) apply(playbackId, plan);
-  };
-  const isFedHere = ({ isActive, sessionId, incarnation }: StreamState, grant: PublishGrant) =>
-    isActive && sessionId === grant.sessionId && incarnation === kit.deployment.node.incarnation;
-  const work = async () => {
-    workers += 1;
-    for (const [playbackId, grant] of waiting) {
-      waiting.delete(playbackId);
-      reading.add(playbackId);
+    if (!this.#isStopped && this.#here.get(playbackId)?.sessionId === grant.sessionId)
+      this.#apply(playbackId, plan);
+  }
+
+  #isFedHere({ isActive, sessionId, incarnation }: StreamState, grant: PublishGrant): boolean {
+    return isActive && sessionId === grant.sessionId && incarnation === this.#kit.deployment.node.incarnation;
+  }
+
+  async #work(): Promise<void> {
+    this.#workers += 1;
+    for (const [playbackId, grant] of this.#waiting) {
+      this.#waiting.delete(playbackId);
+      this.#reading.add(playbackId);
       try {
-        await compare(grant);
-        hasFailed = false;
+        await this.#compare(grant);
+        this.#hasFailed = false;
       } catch (error) {
         // Once for each outage.
-        if (!hasFailed) log.warn('push targets could not be read; pushes stay as they are', { error });
-        hasFailed = true;
+        if (!this.#hasFailed)
+          this.#kit.log.warn('push targets could not be read; pushes stay as they are', { error });
+        this.#hasFailed = true;
       }
-      reading.delete(playbackId);
+      this.#reading.delete(playbackId);
     }
-    workers -= 1;
-  };
-  const readingsOf = (playbackId: string): readonly PushReading[] => {
-    readings ??= Map.groupBy(pusher.readings(), (one) => one.playbackId);
-    return readings.get(playbackId) ?? [];
-  };
-  const ladderOf = (playbackId: string): LadderReading | undefined => {
-    ladders ??= new Map(transcoder.readings().map((one) => [one.playbackId, one]));
-    return ladders.get(playbackId);
-  };
+    this.#workers -= 1;
+  }
 
-  return {
-    look({ grant }: LiveReading): readonly string[] {
-      next.set(grant.playbackId, grant);
-      return [];
-    },
-    remark({ grant: { playbackId } }: LiveReading, now: number) {
-      const plan = known.get(playbackId);
-      if (plan === undefined) return [];
-      return issuesOf(plan, { readings: readingsOf(playbackId), ladder: ladderOf(playbackId), now });
-    },
-    seen() {
-      here = next;
-      next = new Map();
-      readings = ladders = undefined;
-      for (const playbackId of known.keys()) {
-        if (here.has(playbackId)) continue;
-        known.delete(playbackId);
-        follower.wants(playbackId, new Map());
-      }
-      for (const playbackId of waiting.keys()) if (!here.has(playbackId)) waiting.delete(playbackId);
-      for (const [playbackId, grant] of here) if (!reading.has(playbackId)) waiting.set(playbackId, grant);
-      while (workers < maxReading && waiting.size > 0) void work();
-    },
-    /** Ends all pushes. */
-    stop() {
-      isStopped = true;
-      waiting.clear();
-      for (const playbackId of known.keys()) pusher.want(playbackId, []);
-      known.clear();
-    },
-  } satisfies LiveObserver & { stop(): void };
+  #readingsOf(playbackId: string): readonly PushReading[] {
+    this.#readings ??= Map.groupBy(this.#pusher.readings(), (one) => one.playbackId);
+    return this.#readings.get(playbackId) ?? [];
+  }
+
+  #ladderOf(playbackId: string): LadderReading | undefined {
+    this.#ladders ??= new Map(this.#transcoder.readings().map((one) => [one.playbackId, one]));
+    return this.#ladders.get(playbackId);
+  }
 }
 
 /** Targets of one stream that `issues` names; of the others it gives the number. */

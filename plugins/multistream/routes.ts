@@ -5,24 +5,25 @@ import { nameSchema } from '../../core/base/name.ts';
 import { optional } from '../../core/base/schema.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { keyedRoutes } from '../../core/http/keyed.ts';
+import type { Attempt } from '../../core/http/idempotency.ts';
+import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import type { MultistreamKit } from './config.ts';
 import { kind, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
 
+const changes = {
+  name: Type.Optional(nameSchema('My channel')),
+  url: Type.Optional(urlSchema),
+  disabled: optional.boolean(),
+};
+const readOnly = ['id', 'createdAt'];
+const creation = bodyReader({ ...changes, url: urlSchema }, { readOnly });
+const change = bodyReader(changes, { readOnly });
+
 /** `/api/multistream/target`: create, read, change, delete. */
 export function routes(kit: MultistreamKit): AnyElysia {
   const { keyed, once } = keyedRoutes(kit);
-  const readOnly = ['id', 'createdAt'];
-  const changes = {
-    name: Type.Optional(nameSchema('My channel')),
-    url: Type.Optional(urlSchema),
-    disabled: optional.boolean(),
-  };
-  const creation = bodyReader({ ...changes, url: urlSchema }, { readOnly });
-  const change = bodyReader(changes, { readOnly });
-
   const fields = {
     id: { type: 'string' },
     name: { type: 'string' },
@@ -34,14 +35,7 @@ export function routes(kit: MultistreamKit): AnyElysia {
   return new Elysia()
     .post(
       '/api/multistream/target',
-      once(async ({ request, principal, id, isRepeat }) => {
-        const own = targetsOf(principal, kit);
-        const body = await creation.read(request);
-        checkUrl(body.url);
-        const made = isRepeat ? await own.find(id) : undefined;
-        const target = made ?? (await own.create([{ ...body, id }]))[0];
-        return Response.json(present(target), { status: 201 });
-      }),
+      once((call) => createTarget(call, kit)),
       says('Creates a multistream target. 201 with the target; its URL is never shown again.', {
         name: 'createTarget',
         body: creation,
@@ -74,15 +68,7 @@ export function routes(kit: MultistreamKit): AnyElysia {
     )
     .patch(
       '/api/multistream/target/:id',
-      keyed(async ({ request, params, principal }) => {
-        const own = targetsOf(principal, kit);
-        // Before the body is read: for a target of another account the answer is 404 whatever the body is.
-        await own.get(params.id);
-        const body = await change.read(request);
-        if (body.url !== undefined) checkUrl(body.url);
-        if (Object.keys(body).length > 0) await own.change(params.id, (before) => ({ ...before, ...body }));
-        return new Response(null, { status: 204 });
-      }),
+      keyed((call) => changeTarget(call, kit)),
       says('Changes the fields of a multistream target that the body names. 204.', {
         name: 'changeTarget',
         body: change,
@@ -102,6 +88,28 @@ export function routes(kit: MultistreamKit): AnyElysia {
         faults: ['target.not_found', 'target.busy'],
       }),
     );
+}
+
+async function createTarget(
+  { request, principal, id, isRepeat }: Call & Attempt,
+  kit: MultistreamKit,
+): Promise<Response> {
+  const own = targetsOf(principal, kit);
+  const body = await creation.read(request);
+  checkUrl(body.url);
+  const made = isRepeat ? await own.find(id) : undefined;
+  const target = made ?? (await own.create([{ ...body, id }]))[0];
+  return Response.json(present(target), { status: 201 });
+}
+
+async function changeTarget({ request, params, principal }: Call, kit: MultistreamKit): Promise<Response> {
+  const own = targetsOf(principal, kit);
+  // Before the body is read: for a target of another account the answer is 404 whatever the body is.
+  await own.get(params.id);
+  const body = await change.read(request);
+  if (body.url !== undefined) checkUrl(body.url);
+  if (Object.keys(body).length > 0) await own.change(params.id, (before) => ({ ...before, ...body }));
+  return new Response(null, { status: 204 });
 }
 
 function present({ id, name, createdAt, disabled }: Target): Record<string, unknown> {

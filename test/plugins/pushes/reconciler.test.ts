@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { LiveReading } from '../../../core/ports/media.ts';
 import { noFigures, noVitals } from '../../../core/ports/media.ts';
 import type { MultistreamKit } from '../../../plugins/multistream/config.ts';
-import { maxReading, targetReconciler } from '../../../plugins/multistream/reconciler.ts';
+import { maxReading, TargetReconciler } from '../../../plugins/multistream/reconciler.ts';
 import { useOf } from '../../kit/use.ts';
 import { grant } from '../../media/kit.ts';
 
@@ -38,7 +38,7 @@ function node(count: number) {
     deployment: { node: { id: 'n', incarnation: 'i' } },
     log: { warn: (line: string) => lines.push(line) },
   };
-  const compare = targetReconciler(kit as unknown as MultistreamKit, { wants: () => {} } as never);
+  const compare = new TargetReconciler(kit as unknown as MultistreamKit, { wants: () => {} } as never);
   const readings = Array.from(
     { length: count },
     (_, index): LiveReading => ({
