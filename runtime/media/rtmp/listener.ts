@@ -37,66 +37,115 @@ export interface RtmpListener {
  * the rules is closed; others are not affected. One timer checks all deadlines.
  */
 export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
-  const { handlers, clock, log, config } = options;
-  const connections = new Set<Connection>();
-  const perNetwork = new Map<string, number>();
-  const running = new Map<string, RtmpSession>();
-  const note = quietly((message, fields) => log.info(message, fields), clock);
-  const complain = quietly((message, fields) => log.error(message, fields), clock);
+  return new Listener(options);
+}
 
-  const socketHandlers = {
-    open(socket: Socket<Connection>) {
-      const address = plainAddress(socket.remoteAddress);
-      const network = networkOf(address);
-      const ofNetwork = perNetwork.get(network) ?? 0;
-      if (connections.size >= config.connections || ofNetwork >= config.connectionsPerAddress) {
-        note('rtmp connection refused', { address, reason: 'too many connections' });
+class Listener implements RtmpListener {
+  readonly port: number;
+  readonly tlsPort: number | undefined;
+  readonly #options: RtmpListenerOptions;
+  readonly #note: Line;
+  readonly #complain: Line;
+  readonly #connections = new Set<Connection>();
+  readonly #perNetwork = new Map<string, number>();
+  readonly #running = new Map<string, RtmpSession>();
+  readonly #listening: TCPSocketListener<Connection>[] = [];
+  readonly #stopSweeping: () => void;
+
+  constructor(options: RtmpListenerOptions) {
+    const { clock, log, host, port, tls } = options;
+    this.#options = options;
+    this.#note = quietly((message, fields) => log.info(message, fields), clock);
+    this.#complain = quietly((message, fields) => log.error(message, fields), clock);
+    const handlers = this.#socketHandlers();
+    const plain = listen(host, { port }, handlers);
+    this.#listening.push(plain);
+    try {
+      if (tls !== undefined) this.#listening.push(listen(host, tls, handlers));
+    } catch (error) {
+      plain.stop(true);
+      throw error;
+    }
+    this.port = plain.port;
+    this.tlsPort = this.#listening[1]?.port;
+    this.#stopSweeping = every(SWEEP_INTERVAL, { clock, work: () => this.#sweep() });
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  close(token: string, reason: string): void {
+    this.#running.get(token)?.endPublish(reason);
+  }
+
+  stop(): void {
+    this.#stopSweeping();
+    for (const connection of this.#connections) connection.session.stop();
+    for (const listening of this.#listening) listening.stop(true);
+  }
+
+  #socketHandlers(): Bun.SocketHandler<Connection> {
+    return {
+      open: (socket) => this.#opened(socket),
+      data(socket, bytes) {
+        socket.data?.session.feed(bytes);
+        // The runtime made them for this call only, and nothing below keeps them.
+        freeBytes(bytes);
+      },
+      // With this handler Bun calls `open` when TCP is accepted. Without it, only after the TLS handshake:
+      // a peer that never finishes that would escape every limit and deadline.
+      handshake(socket, isSecure) {
+        if (!isSecure) socket.terminate();
+      },
+      drain(socket) {
+        socket.data?.writer.flush();
+      },
+      // The peer sends nothing more, and needs nothing from us.
+      end(socket) {
+        socket.end();
+      },
+      error(socket) {
         socket.terminate();
-        return;
-      }
-      perNetwork.set(network, ofNetwork + 1);
-      const connection = openConnection(socket, address);
-      socket.data = connection;
-      connections.add(connection);
-    },
-    data(socket: Socket<Connection>, bytes: Uint8Array) {
-      socket.data?.session.feed(bytes);
-      // The runtime made them for this call only, and nothing below keeps them.
-      freeBytes(bytes);
-    },
-    // With this handler Bun calls `open` when TCP is accepted. Without it, only after the TLS handshake:
-    // a peer that never finishes that would escape every limit and deadline.
-    handshake(socket: Socket<Connection>, isSecure: boolean) {
-      if (!isSecure) socket.terminate();
-    },
-    drain(socket: Socket<Connection>) {
-      socket.data?.writer.flush();
-    },
-    // The peer sends nothing more, and needs nothing from us.
-    end(socket: Socket<Connection>) {
-      socket.end();
-    },
-    error(socket: Socket<Connection>) {
-      socket.terminate();
-    },
-    close(socket: Socket<Connection>) {
-      const connection = socket.data;
-      if (connection === undefined || !connections.delete(connection)) return;
-      const network = networkOf(connection.address);
-      const left = (perNetwork.get(network) ?? 1) - 1;
-      if (left > 0) perNetwork.set(network, left);
-      else perNetwork.delete(network);
-      connection.writer.close();
-      connection.session.disconnected();
-    },
-  };
+      },
+      close: (socket) => this.#closed(socket.data),
+    };
+  }
 
-  function openConnection(socket: Socket<Connection>, address: string): Connection {
+  #opened(socket: Socket<Connection>): void {
+    const { config } = this.#options;
+    const address = plainAddress(socket.remoteAddress);
+    const network = networkOf(address);
+    const ofNetwork = this.#perNetwork.get(network) ?? 0;
+    if (this.#connections.size >= config.connections || ofNetwork >= config.connectionsPerAddress) {
+      this.#note('rtmp connection refused', { address, reason: 'too many connections' });
+      socket.terminate();
+      return;
+    }
+    this.#perNetwork.set(network, ofNetwork + 1);
+    const connection = this.#openConnection(socket, address);
+    socket.data = connection;
+    this.#connections.add(connection);
+  }
+
+  /** Undefined: one that was refused. */
+  #closed(connection: Connection | undefined): void {
+    if (connection === undefined || !this.#connections.delete(connection)) return;
+    const network = networkOf(connection.address);
+    const left = (this.#perNetwork.get(network) ?? 1) - 1;
+    if (left > 0) this.#perNetwork.set(network, left);
+    else this.#perNetwork.delete(network);
+    connection.writer.close();
+    connection.session.disconnected();
+  }
+
+  #openConnection(socket: Socket<Connection>, address: string): Connection {
+    const { clock, config, handlers, log } = this.#options;
     const id = crypto.randomUUID();
     const writer = new SocketWriter(socket, {
       limit: UNSENT_BYTES,
       onStalled: () => {
-        note('rtmp connection ended', { connection: id, address, reason: 'the peer does not read' });
+        this.#note('rtmp connection ended', { connection: id, address, reason: 'the peer does not read' });
         socket.terminate();
       },
     });
@@ -110,65 +159,38 @@ export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
       address,
       handlers: {
         authorise: (request) => handlers.authorise(request),
-        attach(grant, request) {
+        attach: (grant, request) => {
           isPublishing = true;
-          running.set(grant.token, session);
+          this.#running.set(grant.token, session);
           return handlers.attach(grant, request);
         },
-        detached(grant, end) {
+        detached: (grant, end) => {
           isPublishing = false;
           toldReason = end.reason;
-          running.delete(grant.token);
+          this.#running.delete(grant.token);
           handlers.detached(grant, end);
         },
       },
       write: (bytes) => writer.write(bytes),
       end: () => writer.end(),
-      onEnd(reason, error) {
+      onEnd: (reason, error) => {
         if (error !== undefined)
-          complain('rtmp connection failed', { connection: id, address, reason, error });
+          this.#complain('rtmp connection failed', { connection: id, address, reason, error });
         else if (isPublishing || reason === toldReason || (toldReason !== undefined && reason === leaving))
           log.debug('rtmp connection ended', { connection: id, address, reason });
-        else note('rtmp connection ended', { connection: id, address, reason });
+        else this.#note('rtmp connection ended', { connection: id, address, reason });
       },
     });
     return { session, writer, address };
   }
 
-  const plain = listen(options.host, { port: options.port }, socketHandlers);
-  let secure: TCPSocketListener<Connection> | undefined;
-  try {
-    if (options.tls !== undefined) secure = listen(options.host, options.tls, socketHandlers);
-  } catch (error) {
-    plain.stop(true);
-    throw error;
-  }
-
-  const sweep = () => {
-    const now = clock.now();
-    for (const connection of connections) {
+  #sweep(): void {
+    const now = this.#options.clock.now();
+    for (const connection of this.#connections) {
       connection.session.sweep(now);
       connection.writer.sweep();
     }
-  };
-  const stopSweeping = every(SWEEP_INTERVAL, { clock, work: sweep });
-
-  return {
-    port: plain.port,
-    tlsPort: secure?.port,
-    get connections() {
-      return connections.size;
-    },
-    close(token, reason) {
-      running.get(token)?.endPublish(reason);
-    },
-    stop() {
-      stopSweeping();
-      for (const connection of connections) connection.session.stop();
-      plain.stop(true);
-      secure?.stop(true);
-    },
-  };
+  }
 }
 
 interface Connection {
