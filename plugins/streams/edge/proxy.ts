@@ -3,6 +3,7 @@ import { Fault, hasCode } from '../../../core/base/fault.ts';
 import { SingleFlight } from '../../../core/base/single-flight.ts';
 import { every, pause } from '../../../core/base/timing.ts';
 import { services } from '../../../core/plugin/services.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
 import type { Media, ViewerRequest } from '../../../core/ports/media.ts';
 import type { StreamsKit } from '../config.ts';
 import { liveFiles } from '../contract.ts';
@@ -35,22 +36,54 @@ export const returnLook = 250;
  * expected back, here or elsewhere, is waited for. For deployments of several nodes; `singleNode` is for one.
  */
 export function edgeProxy(kit: StreamsKit): EdgeProxy {
-  const { clock, log } = kit;
-  const { nodes } = kit.deployment;
-  const media = kit.use(services.media);
-  const locations = playlistLocations(kit);
-  const beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
-  const cache = new ByteLru<Answer>({ bytes: kit.config.relayMemory * 1_048_576 });
-  const shared = new SingleFlight<Answer | 'here'>({ running: maxRequests, waiting: maxWaiting });
-  const tally = new ViewerTally();
-  const counts = count(kit, { cache, shared });
+  return new NodesProxy(kit);
+}
+
+class NodesProxy implements EdgeProxy {
+  readonly #kit: StreamsKit;
+  readonly #clock: Clock;
+  readonly #media: Media;
+  readonly #locations: ReturnType<typeof playlistLocations>;
+  readonly #beside: ReadonlySet<string>;
+  readonly #cache: ByteLru<Answer>;
+  readonly #shared = new SingleFlight<Answer | 'here'>({ running: maxRequests, waiting: maxWaiting });
+  readonly #tally = new ViewerTally();
+  readonly #counts: ReturnType<typeof count>;
+
+  constructor(kit: StreamsKit) {
+    this.#kit = kit;
+    this.#clock = kit.clock;
+    this.#media = kit.use(services.media);
+    this.#locations = playlistLocations(kit);
+    this.#beside = new Set(kit.offered(liveFiles).map(({ name }) => name));
+    this.#cache = new ByteLru({ bytes: kit.config.relayMemory * 1_048_576 });
+    this.#counts = count(kit, { cache: this.#cache, shared: this.#shared });
+  }
+
+  async serve(viewer: ViewerRequest): Promise<Response> {
+    const asked = askedBy(viewer, this.#beside);
+    if (!asked) throw notLive();
+    this.#counts.served.add();
+    const { signal } = viewer;
+    const { path, key } = asked;
+    for (const one of viewer.viewers ?? []) this.#tally.saw(path, one, this.#clock.now());
+    const answer =
+      this.#cache.get(key, this.#clock.now()) ??
+      (await this.#shared.wait(key, { signal, work: (ended) => this.#find(asked, ended) }));
+    if (answer === 'full') throw tooManyWaiting();
+    // The viewer has gone: nobody reads this answer.
+    if (answer === 'left') throw notLive();
+    if (answer === 'here') return serveHere(this.#media, viewer);
+    return new Response(answer.body, { status: answer.status, headers: answer.headers });
+  }
 
   /** One whole answer of one node. */
-  const ask = async (node: string, asked: Asked, signal: AbortSignal): Promise<Answer> => {
+  async #ask(node: string, asked: Asked, signal: AbortSignal): Promise<Answer> {
     const { path, key, file } = asked;
-    const viewers = tally.take(path);
-    counts.asked.add();
-    const response = await nodes.request(node, internalPath(key), {
+    const { deployment, log } = this.#kit;
+    const viewers = this.#tally.take(path);
+    this.#counts.asked.add();
+    const response = await deployment.nodes.request(node, internalPath(key), {
       signal,
       timeout: answerTime,
       ...(viewers.length > 0 && { headers: { [viewersHeader]: viewers.join('') } }),
@@ -62,11 +95,11 @@ export function edgeProxy(kit: StreamsKit): EdgeProxy {
       throw unreachable();
     }
     const length = Number(response.headers.get('content-length') ?? Number.NaN);
-    const room = length <= maxAnswerBytes ? cache.reserve(length) : undefined;
+    const room = length <= maxAnswerBytes ? this.#cache.reserve(length) : undefined;
     if (!room) {
       await response.body?.cancel();
       log.warn('an answer of another node does not fit into plugins.streams.relayMemory', {
-        ...{ node, bytes: length, held: cache.bytes },
+        ...{ node, bytes: length, held: this.#cache.bytes },
       });
       throw tooManyWaiting();
     }
@@ -81,7 +114,7 @@ export function edgeProxy(kit: StreamsKit): EdgeProxy {
       };
       if (answer.status === 200) {
         const kept = file.endsWith('.mp4') ? mediaKept : playlistKept;
-        room.keep(key, answer, { until: clock.now() + kept });
+        room.keep(key, answer, { until: this.#clock.now() + kept });
       }
       return answer;
     } catch (error) {
@@ -89,25 +122,26 @@ export function edgeProxy(kit: StreamsKit): EdgeProxy {
     } finally {
       room.release();
     }
-  };
+  }
 
   /** Asks the node at this location; undefined when it does not have the playlist. */
-  const attempt = async (
+  async #attempt(
     { node }: PlaylistLocation,
     asked: Asked,
     signal: AbortSignal,
-  ): Promise<Answer | Fault | undefined> => {
+  ): Promise<Answer | Fault | undefined> {
+    const { nodes } = this.#kit.deployment;
     if (node === undefined || node === nodes.own.id) return undefined;
     const gone = new AbortController();
     // A frozen node does not answer while the broadcast continues elsewhere.
     const look = async () => {
       const isThere =
-        (await nodes.find(node))?.isAlive && (await locations.find(asked.playbackId)).node === node;
+        (await nodes.find(node))?.isAlive && (await this.#locations.find(asked.playbackId)).node === node;
       if (!isThere) gone.abort();
     };
-    const stop = every(believed, { clock, work: () => void look().catch(() => {}) });
+    const stop = every(believed, { clock: this.#clock, work: () => void look().catch(() => {}) });
     try {
-      const answer = await ask(node, asked, AbortSignal.any([signal, gone.signal]));
+      const answer = await this.#ask(node, asked, AbortSignal.any([signal, gone.signal]));
       return (await isElsewhere(answer)) ? undefined : answer;
     } catch (error) {
       signal.throwIfAborted();
@@ -117,53 +151,34 @@ export function edgeProxy(kit: StreamsKit): EdgeProxy {
     } finally {
       stop();
     }
-  };
+  }
 
   /** Waits for a playlist that is expected back, wherever it comes back. */
-  const find = async (asked: Asked, signal: AbortSignal): Promise<Answer | 'here'> => {
-    const until = clock.now() + returnWait;
+  async #find(asked: Asked, signal: AbortSignal): Promise<Answer | 'here'> {
+    const until = this.#clock.now() + returnWait;
     const { playbackId, file } = asked;
     const isPlaylist = file.endsWith('.m3u8');
-    let location = await locations.find(playbackId);
+    let location = await this.#locations.find(playbackId);
     for (;;) {
-      const found = await attempt(location, asked, signal);
+      const found = await this.#attempt(location, asked, signal);
       if (found && !(found instanceof Fault)) return found;
       // It may have moved since the location was read.
-      const now = await locations.find(playbackId, { age: returnLook });
+      const now = await this.#locations.find(playbackId, { age: returnLook });
       if (now.node !== location.node) {
         location = now;
         continue;
       }
       if (!isPlaylist) throw found ?? notLive();
-      if (!now.isActive || clock.now() >= until) throw notLive();
-      const due = clock.now() + returnLook;
+      if (!now.isActive || this.#clock.now() >= until) throw notLive();
+      const due = this.#clock.now() + returnLook;
       // It may come back here as well.
-      if (await media.appears(playbackId, { timeout: returnLook, signal })) return 'here';
-      await pause(due, { clock, signal });
-      if (kit.signal.aborted) throw notLive();
+      if (await this.#media.appears(playbackId, { timeout: returnLook, signal })) return 'here';
+      await pause(due, { clock: this.#clock, signal });
+      if (this.#kit.signal.aborted) throw notLive();
       signal.throwIfAborted();
-      location = await locations.find(playbackId, { age: returnLook });
+      location = await this.#locations.find(playbackId, { age: returnLook });
     }
-  };
-
-  return {
-    async serve(viewer) {
-      const asked = askedBy(viewer, beside);
-      if (!asked) throw notLive();
-      counts.served.add();
-      const { signal } = viewer;
-      const { path, key } = asked;
-      for (const one of viewer.viewers ?? []) tally.saw(path, one, clock.now());
-      const answer =
-        cache.get(key, clock.now()) ??
-        (await shared.wait(key, { signal, work: (ended) => find(asked, ended) }));
-      if (answer === 'full') throw tooManyWaiting();
-      // The viewer has gone: nobody reads this answer.
-      if (answer === 'left') throw notLive();
-      if (answer === 'here') return serveHere(media, viewer);
-      return new Response(answer.body, { status: answer.status, headers: answer.headers });
-    },
-  };
+  }
 }
 
 /** Serves what this node does not have at the moment. */
