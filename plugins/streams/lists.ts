@@ -8,7 +8,7 @@ import { type FilterField, filterBy, flagOf, invalidQuery } from '../../core/htt
 import type { StoredResource } from '../../core/ports/store.ts';
 import type { StreamsKit } from './config.ts';
 import { stream } from './contract.ts';
-import { activeIndex, documentOf, owned } from './document.ts';
+import { activeIndex, documentOf, owned, type StreamDocument } from './document.ts';
 import { sessionNotFound } from './faults.ts';
 import { presenter } from './present.ts';
 import { streamSchema } from './schema.ts';
@@ -53,10 +53,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
       '/api/stream/:id/sessions',
       keyed(async ({ request, params, principal }) => {
         const { id, account } = await owned(principal, { id: params.id, kit });
-        const record = flagOf(new URL(request.url).searchParams, 'record');
-        if (record !== undefined && !Object.hasOwn(fields, 'record'))
-          throw invalidQuery('record: unknown field');
-        const filters = record === undefined ? [] : [filterBy('record', { value: record, fields })];
+        const filters = recordFilters(request, fields);
         return list(request, { account, where: { parentId: id }, filters, present });
       }),
       says('Lists the sessions of a stream, newest first.', {
@@ -86,9 +83,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     .get(
       '/api/session/:id',
       keyed(async ({ request, params: { id }, principal: { accountId } }) => {
-        const row = await kit.resources.get(stream.kind, id);
-        const document = row?.account === accountId ? documentOf(row) : undefined;
-        if (!document || document.parentId === null) throw sessionNotFound(id);
+        const document = await sessionOf(accountId, { id, kit });
         return Response.json(await shownNow(document, kit.caller(request)));
       }),
       says('One session.', {
@@ -97,6 +92,23 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
         faults: ['session.not_found'],
       }),
     );
+}
+
+/** Parameter `record`: the field is there while a plugin records. */
+function recordFilters({ url }: Request, fields: Readonly<Record<string, FilterField>>) {
+  const record = flagOf(new URL(url).searchParams, 'record');
+  if (record !== undefined && !Object.hasOwn(fields, 'record')) throw invalidQuery('record: unknown field');
+  return record === undefined ? [] : [filterBy('record', { value: record, fields })];
+}
+
+async function sessionOf(
+  account: string,
+  { id, kit }: { id: string; kit: StreamsKit },
+): Promise<StreamDocument> {
+  const row = await kit.resources.get(stream.kind, id);
+  const document = row?.account === account ? documentOf(row) : undefined;
+  if (!document || document.parentId === null) throw sessionNotFound(id);
+  return document;
 }
 
 /** Fields of the stream object by which lists are filtered, as the object shows them. */

@@ -38,23 +38,6 @@ export function routes(kit: StreamsKit): AnyElysia {
     count: (account) => kit.resources.count(stream.kind, { account, where: { role: 'parent' } }),
     full: () => tooManyStreams(kit.config.maxStreams),
   });
-  const create = async (body: StreamBody, { principal, id }: { principal: Principal; id: string }) => {
-    const settings: StreamSettings = {
-      id,
-      account: principal.accountId,
-      name: body.name ?? '',
-      streamKey: newStreamKey(),
-      playbackId: newPlaybackId(),
-      createdAt: kit.clock.now(),
-      createdByTokenName: principal.keyName,
-      suspended: body.suspended ?? false,
-      holdSeconds: body.holdSeconds ?? null,
-      userTags: body.userTags ?? {},
-      fields: await fields.initial(body, { principal }),
-    };
-    await kit.actors.spawn(broadcast, id, settings);
-  };
-
   return new Elysia()
     .use(hlsRoutes(kit))
     .use(listRoutes(kit))
@@ -65,7 +48,7 @@ export function routes(kit: StreamsKit): AnyElysia {
         // First: preparing its fields may create resources of other plugins.
         if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
           await places.admit(principal.accountId);
-          await create(body, { principal, id }).catch(unlessThere);
+          await create(body, { principal, id, kit }).catch(unlessThere);
         }
         return Response.json(await present(await owned(principal, { id, kit }), caller), { status: 201 });
       }),
@@ -105,13 +88,7 @@ export function routes(kit: StreamsKit): AnyElysia {
     .delete(
       '/api/stream/:id',
       keyed(async ({ params, principal }) => {
-        const document = await parent(principal, { id: params.id, kit });
-        // The connection reports its last figures after the actor has gone.
-        const { token } = document;
-        const last = token === null ? {} : await lastFigures(document, { token, kit });
-        await kit.actors.ask(broadcast, params.id, { type: 'delete', ...last }).catch((error: unknown) => {
-          if (!hasCode(error, 'actor.not_found')) throw error;
-        });
+        await remove(await parent(principal, { id: params.id, kit }), kit);
         places.gone(principal.accountId);
         return noContent();
       }),
@@ -121,6 +98,15 @@ export function routes(kit: StreamsKit): AnyElysia {
         faults: setFieldsFaults,
       }),
     )
+    .use(broadcastRoutes(kit));
+}
+
+/** What is done to the broadcast of a stream and to its key. */
+function broadcastRoutes(kit: StreamsKit): AnyElysia {
+  const { keyed, once } = keyedRoutes(kit);
+  const present = presenter(kit);
+  const shown = streamSchema(kit.resources.fields(stream), kit.resources.derived(stream));
+  return new Elysia()
     .delete(
       '/api/stream/:id/terminate',
       keyed(async ({ params, principal }) => {
@@ -183,6 +169,35 @@ export interface StreamBody extends Record<string, unknown> {
   readonly suspended?: boolean;
   readonly holdSeconds?: number;
   readonly userTags?: Record<string, unknown>;
+}
+
+async function create(
+  body: StreamBody,
+  { principal, id, kit }: { principal: Principal; id: string; kit: StreamsKit },
+): Promise<void> {
+  const settings: StreamSettings = {
+    id,
+    account: principal.accountId,
+    name: body.name ?? '',
+    streamKey: newStreamKey(),
+    playbackId: newPlaybackId(),
+    createdAt: kit.clock.now(),
+    createdByTokenName: principal.keyName,
+    suspended: body.suspended ?? false,
+    holdSeconds: body.holdSeconds ?? null,
+    userTags: body.userTags ?? {},
+    fields: await kit.resources.fields(stream).initial(body, { principal }),
+  };
+  await kit.actors.spawn(broadcast, id, settings);
+}
+
+async function remove(document: StreamDocument, kit: StreamsKit): Promise<void> {
+  // The connection reports its last figures after the actor has gone.
+  const { id, token } = document;
+  const last = token === null ? {} : await lastFigures(document, { token, kit });
+  await kit.actors.ask(broadcast, id, { type: 'delete', ...last }).catch((error: unknown) => {
+    if (!hasCode(error, 'actor.not_found')) throw error;
+  });
 }
 
 /** Of the running publish: up to date when it runs on this node, up to a second old otherwise. */
