@@ -21,24 +21,14 @@ import { shownAsset } from './present.ts';
 
 /** The service that other plugins make assets with. */
 export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
-  const { actors, clock } = kit;
+  const { actors } = kit;
   const { schema, present } = shownAsset(kit);
 
   const find = async (id: string): Promise<AssetReference | undefined> => {
     const row = await assetRow(id, kit);
     return row && referenceOf(assetOf(row));
   };
-  const begin: Assets['begin'] = async (given) => {
-    const { id, account, name, source, userTags = {}, createdByTokenName = null } = given;
-    const settings = {
-      ...{ id, account, name, source, createdByTokenName, userTags },
-      ...{ playbackId: newPlaybackId(), createdAt: clock.now() },
-    };
-    // Also if it was deleted: the caller does not know about that yet.
-    await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch((error: unknown) => {
-      if (!hasCode(error, 'actor.exists')) throw error;
-    });
-  };
+  const begin: Assets['begin'] = (given) => beginAsset(given, kit);
 
   return {
     ...{ begin, find, ordered: { asset: schema, task: taskSchema } },
@@ -106,6 +96,21 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
       }
     },
   };
+}
+
+async function beginAsset(
+  given: Parameters<Assets['begin']>[0],
+  { actors, clock }: AssetsKit,
+): Promise<void> {
+  const { id, account, name, source, userTags = {}, createdByTokenName = null } = given;
+  const settings = {
+    ...{ id, account, name, source, createdByTokenName, userTags },
+    ...{ playbackId: newPlaybackId(), createdAt: clock.now() },
+  };
+  // Also if it was deleted: the caller does not know about that yet.
+  await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch((error: unknown) => {
+    if (!hasCode(error, 'actor.exists')) throw error;
+  });
 }
 
 function referenceOf({ id, status, account, name, playbackId, file }: AssetDocument): AssetReference {

@@ -3,7 +3,7 @@ import { hasCode, isRefusal } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { regularly } from '../../../core/base/timing.ts';
 import { services } from '../../../core/plugin/services.ts';
-import type { NewPartialFile, PartialFile } from '../../../core/ports/intake.ts';
+import type { NewPartialFile, PartialFile, PartialFiles } from '../../../core/ports/intake.ts';
 import { tasks } from '../../tasks/contract.ts';
 import { assetOf, assetRow, folderOf } from '../asset/document.ts';
 import type { AssetsKit } from '../config.ts';
@@ -59,55 +59,128 @@ export interface TusState {
   readonly expires: number | undefined;
 }
 
-export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): TusUploads {
-  const { clock, config, log } = kit;
-  const { partial } = kit.use(services.intake);
-  const most = bytesOf(config.maxUploadSize);
-  const known = new Map<string, TusUpload>();
-  /** Uploads that are being created; they count as well. */
-  const beginning = new Set<NewPartialFile>();
+export function tusUploads(kit: AssetsKit, options: { tries: UploadTries }): TusUploads {
+  return new NodeUploads(kit, options);
+}
 
-  const uploadOf = (file: PartialFile): TusUpload => {
-    const one = known.get(file.id) ?? new TusUpload(file, { kit, tries });
-    known.set(file.id, one);
+class NodeUploads implements TusUploads {
+  readonly most: number;
+  readonly #kit: AssetsKit;
+  readonly #tries: UploadTries;
+  readonly #partial: PartialFiles;
+  readonly #known = new Map<string, TusUpload>();
+  /** Uploads that are being created; they count as well. */
+  readonly #beginning = new Set<NewPartialFile>();
+
+  constructor(kit: AssetsKit, { tries }: { tries: UploadTries }) {
+    this.#kit = kit;
+    this.#tries = tries;
+    this.#partial = kit.use(services.intake).partial;
+    this.most = bytesOf(kit.config.maxUploadSize);
+  }
+
+  async create({ assetId, size, metadata, expires }: NewUpload): Promise<TusState> {
+    const { status, account } = await this.#tries.documentOf(assetId);
+    if (status === 'ready') throw accepted;
+    if (size > this.most) throw fileTooLarge(this.most);
+    if ((await this.#kit.use(tasks).find(fileTaskOf(assetId, 'upload')))?.phase === 'cancelled')
+      throw cancelled;
+    // An early check; it reserves nothing, because the bytes may come hours later.
+    await this.#kit.use(services.intake).checkRoom(size);
+    const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
+    try {
+      await this.#admit(file);
+      const upload = this.#uploadOf(await this.#partial.begin(file));
+      return stateOf(upload, 0);
+    } finally {
+      this.#beginning.delete(file);
+    }
+  }
+
+  async state(at: Place, request?: Request): Promise<TusState> {
+    try {
+      const upload = this.#found(at);
+      return await this.#using(upload, async () => stateOf(upload, await upload.offset(request)));
+    } catch (error) {
+      if (error !== notFound) throw error;
+      return await this.#finished(at);
+    }
+  }
+
+  async append(at: Place, { request, offset }: { request: Request; offset: number }): Promise<TusState> {
+    try {
+      const upload = this.#found(at);
+      return await this.#using(upload, async () => stateOf(upload, await upload.append(request, offset)));
+    } catch (error) {
+      if (error !== notFound) throw error;
+      const state = await this.#finished(at);
+      if (offset !== state.size) throw accepted;
+      return state;
+    }
+  }
+
+  async terminate(at: Place): Promise<void> {
+    try {
+      const upload = this.#found(at);
+      await this.#using(upload, () => upload.terminate());
+    } catch (error) {
+      if (error !== notFound) throw error;
+      await this.#finished(at);
+      throw accepted;
+    }
+  }
+
+  begin(): () => Promise<void> {
+    // The first check runs at once and finishes the work of a former process.
+    const { clock, log } = this.#kit;
+    const stop = regularly(sweepInterval, {
+      ...{ clock, work: (signal) => this.#sweep(signal) },
+      failed: (error) => log.warn('tus uploads could not be seen to; it is tried again', { error }),
+    });
+    return async () => {
+      const stopped = stop();
+      for (const upload of this.#known.values()) upload.stop();
+      await stopped;
+    };
+  }
+
+  #uploadOf(file: PartialFile): TusUpload {
+    const one = this.#known.get(file.id) ?? new TusUpload(file, { kit: this.#kit, tries: this.#tries });
+    this.#known.set(file.id, one);
     return one;
-  };
-  const found = ({ assetId, uploadId }: Place): TusUpload => {
-    const file = partial.find(uploadId);
+  }
+
+  #found({ assetId, uploadId }: Place): TusUpload {
+    const file = this.#partial.find(uploadId);
     if (!file || file.note.assetId !== assetId) throw notFound;
-    return uploadOf(file);
-  };
+    return this.#uploadOf(file);
+  }
+
   /** Forgets the upload after `work` if its file is gone. */
-  const using = async <T>(upload: TusUpload, work: () => Promise<T>): Promise<T> => {
+  async #using<T>(upload: TusUpload, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } finally {
-      if (!partial.find(upload.file.id)) known.delete(upload.file.id);
+      if (!this.#partial.find(upload.file.id)) this.#known.delete(upload.file.id);
     }
-  };
-  const stateOf = ({ file }: TusUpload, offset: number): TusState => {
-    const { id: uploadId, size, note, expires } = file;
-    return {
-      uploadId,
-      offset,
-      size,
-      metadata: note.metadata,
-      ...{ expires: offset < size ? expires : undefined },
-    };
-  };
+  }
+
   /** The state of an upload that became the file of its asset, on any node. Otherwise Fault `upload.not_found`. */
-  const finished = async ({ assetId, uploadId }: Place): Promise<TusState> => {
-    const row = await assetRow(assetId, kit);
+  async #finished({ assetId, uploadId }: Place): Promise<TusState> {
+    const row = await assetRow(assetId, this.#kit);
     const file = row && assetOf(row).file;
     if (!file || !isFileOf(uploadId, file.video.key.slice(folderOf(assetId).length))) throw notFound;
     const { size } = file.video;
     return { uploadId, offset: size, size, metadata: '', expires: undefined };
-  };
+  }
 
   /** Makes room for one more. It counts at once, because others may be created while it waits. */
-  const admit = async (file: NewPartialFile): Promise<void> => {
-    const all = [...partial.list(), ...[...beginning].filter(({ id }) => !partial.find(id))];
-    beginning.add(file);
+  async #admit(file: NewPartialFile): Promise<void> {
+    const all = [
+      ...this.#partial.list(),
+      ...[...this.#beginning].filter(({ id }) => !this.#partial.find(id)),
+    ];
+    this.#beginning.add(file);
     if (all.length >= mostPerNode) throw nodeIsFull(mostPerNode);
     const { account, assetId } = file.note;
     const own = all.filter(({ note }) => note.account === account);
@@ -115,91 +188,38 @@ export function tusUploads(kit: AssetsKit, { tries }: { tries: UploadTries }): T
     const same = own.filter(({ note }) => note.assetId === assetId);
     if (same.length < mostPerAsset) return;
     // Some clients forget their uploads and create a new one each time.
-    const idle = partial.list().find(({ id, note }) => note.assetId === assetId && !known.get(id)?.isBusy);
+    const idle = this.#partial
+      .list()
+      .find(({ id, note }) => note.assetId === assetId && !this.#known.get(id)?.isBusy);
     if (!idle) throw busy;
-    const upload = uploadOf(idle);
-    await using(upload, () => upload.terminate());
-  };
+    const upload = this.#uploadOf(idle);
+    await this.#using(upload, () => upload.terminate());
+  }
 
-  const sweep = async (signal: AbortSignal): Promise<void> => {
-    for (const file of partial.list()) {
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#kit;
+    for (const file of this.#partial.list()) {
       if (signal.aborted) return;
-      const upload = uploadOf(file);
+      const upload = this.#uploadOf(file);
       if (upload.isBusy) continue;
       const work = async () => {
-        if (clock.now() >= file.expires || !(await isWanted(file))) return upload.terminate();
+        if (clock.now() >= file.expires || !(await this.#isWanted(file))) return upload.terminate();
         if (file.offset === file.size) await upload.offset();
       };
-      await using(upload, work).catch((error: unknown) => {
+      await this.#using(upload, work).catch((error: unknown) => {
         if (isRefusal(error) || hasCode(error, 'upload.refused') || signal.aborted) return;
         log.warn('a tus upload could not be seen to; it is tried again', { upload: file.id, error });
       });
     }
-  };
-  const isWanted = async ({ note }: PartialFile): Promise<boolean> => {
-    const row = await assetRow(note.assetId, kit);
-    return row !== undefined && assetOf(row).status !== 'ready';
-  };
+  }
 
-  return {
-    most,
-    async create({ assetId, size, metadata, expires }) {
-      const { status, account } = await tries.documentOf(assetId);
-      if (status === 'ready') throw accepted;
-      if (size > most) throw fileTooLarge(most);
-      if ((await kit.use(tasks).find(fileTaskOf(assetId, 'upload')))?.phase === 'cancelled') throw cancelled;
-      // An early check; it reserves nothing, because the bytes may come hours later.
-      await kit.use(services.intake).checkRoom(size);
-      const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
-      try {
-        await admit(file);
-        const upload = uploadOf(await partial.begin(file));
-        return stateOf(upload, 0);
-      } finally {
-        beginning.delete(file);
-      }
-    },
-    async state(at, request) {
-      try {
-        const upload = found(at);
-        return await using(upload, async () => stateOf(upload, await upload.offset(request)));
-      } catch (error) {
-        if (error !== notFound) throw error;
-        return await finished(at);
-      }
-    },
-    async append(at, { request, offset }) {
-      try {
-        const upload = found(at);
-        return await using(upload, async () => stateOf(upload, await upload.append(request, offset)));
-      } catch (error) {
-        if (error !== notFound) throw error;
-        const state = await finished(at);
-        if (offset !== state.size) throw accepted;
-        return state;
-      }
-    },
-    async terminate(at) {
-      try {
-        const upload = found(at);
-        await using(upload, () => upload.terminate());
-      } catch (error) {
-        if (error !== notFound) throw error;
-        await finished(at);
-        throw accepted;
-      }
-    },
-    begin() {
-      // The first check runs at once and finishes the work of a former process.
-      const stop = regularly(sweepInterval, {
-        ...{ clock, work: sweep },
-        failed: (error) => log.warn('tus uploads could not be seen to; it is tried again', { error }),
-      });
-      return async () => {
-        const stopped = stop();
-        for (const upload of known.values()) upload.stop();
-        await stopped;
-      };
-    },
-  };
+  async #isWanted({ note }: PartialFile): Promise<boolean> {
+    const row = await assetRow(note.assetId, this.#kit);
+    return row !== undefined && assetOf(row).status !== 'ready';
+  }
+}
+
+function stateOf({ file }: TusUpload, offset: number): TusState {
+  const { id: uploadId, size, note, expires } = file;
+  return { uploadId, offset, size, metadata: note.metadata, expires: offset < size ? expires : undefined };
 }
