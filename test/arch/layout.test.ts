@@ -26,32 +26,53 @@ test(`no file is longer than ${maxFileLines} lines`, () => {
   expect(long.map(([path, text]) => `${path}: ${lines(text)}`)).toEqual([]);
 });
 
-test(`no function is longer than ${maxFunctionLines} lines`, () => {
-  expect(sources(product).flatMap(([path, text]) => longFunctions(path, text))).toEqual([]);
+/** These hold longer ones until the kernel is rewritten. One that no longer does fails the test: the list only shrinks. */
+const holdLongFunctions = [
+  'runtime/cluster/duty.ts',
+  'runtime/drivers/bus/holding.ts',
+  'runtime/drivers/bus/kafka/index.ts',
+  'runtime/drivers/bus/kafka/link.ts',
+  'runtime/drivers/bus/kafka/member.ts',
+  'runtime/drivers/bus/kafka/pump.ts',
+  'runtime/drivers/bus/kafka/reader.ts',
+  'runtime/drivers/bus/kafka/share.ts',
+  'runtime/drivers/bus/kafka/transport.ts',
+  'runtime/drivers/bus/memory/broker.ts',
+  'runtime/drivers/bus/memory/index.ts',
+  'runtime/drivers/store/redis/index.ts',
+  'runtime/drivers/store/redis/link.ts',
+  'runtime/drivers/store/redis/resources.ts',
+  'runtime/drivers/store/sqlite/channel.ts',
+];
+
+test(`no function is longer than ${maxFunctionLines} lines, with the functions in it`, () => {
+  const long = sources(product).flatMap(([path, text]) => longFunctions(path, text));
+  const [allowed, found] = [new Set(holdLongFunctions), new Set(long.map(({ path }) => path))];
+  expect(long.filter(({ path }) => !allowed.has(path))).toEqual([]);
+  expect(holdLongFunctions.filter((path) => !found.has(path))).toEqual([]);
 });
 
 test('a function that is too long is seen, wherever it stands', () => {
   const body = 'x();\n'.repeat(maxFunctionLines);
-  expect(longFunctions('a.ts', `class A { go() {\n${body}} }`)).toEqual(['a.ts:1: 82']);
-  expect(longFunctions('a.ts', `const go = () => {\n${body}};`)).toEqual(['a.ts:1: 82']);
-  expect(longFunctions('a.ts', `function go() {\n${'x();\n'.repeat(maxFunctionLines - 2)}}`)).toEqual([]);
+  const seen = [{ path: 'a.ts', line: 1, lines: 82 }];
+  expect(longFunctions('a.ts', `class A { go() {\n${body}} }`)).toEqual(seen);
+  expect(longFunctions('a.ts', `const go = () => {\n${body}};`)).toEqual(seen);
+  expect(longFunctions('a.ts', `function go() {\nconst run = () => {\n${body.slice(10)}};\n}`)).toEqual(seen);
+  expect(longFunctions('a.ts', `function go() {\n${body.slice(10)}}`)).toEqual([]);
+  expect(longFunctions('a.ts', `class A {\n${'go() {}\n'.repeat(maxFunctionLines)}}`)).toEqual([]);
 });
 
-/** Functions with more lines of their own than they may have: those of functions within them are theirs. */
-function longFunctions(path: string, text: string): string[] {
+/** Functions with more lines than they may have, counted whole: with the functions in them. */
+function longFunctions(path: string, text: string): { path: string; line: number; lines: number }[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
-  const found: string[] = [];
+  const found: { path: string; line: number; lines: number }[] = [];
   const lineOf = (at: number) => file.getLineAndCharacterOfPosition(at).line;
-  /** Lines of the functions in a node, beyond the first of each. */
-  const visit = (node: ts.Node): number => {
-    let inner = 0;
-    ts.forEachChild(node, (child) => {
-      inner += visit(child);
-    });
-    if (!ts.isFunctionLike(node)) return inner;
-    const [from, to] = [lineOf(node.getStart(file)), lineOf(node.end)];
-    if (to - from + 1 - inner > maxFunctionLines) found.push(`${path}:${from + 1}: ${to - from + 1 - inner}`);
-    return to - from;
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node)) {
+      const [from, to] = [lineOf(node.getStart(file)), lineOf(node.end)];
+      if (to - from >= maxFunctionLines) found.push({ path, line: from + 1, lines: to - from + 1 });
+    }
+    ts.forEachChild(node, visit);
   };
   visit(file);
   return found;
