@@ -17,8 +17,8 @@ import { type CommandBody, commandText, type NodeAddress } from './command.ts';
 
 /** Commands of this node that wait for their answer. Beyond: 503 `server.busy`; the command is not sent. */
 export const maxAsks = 2000;
-/** How long a command may wait for its answer, ms. Beyond: 503 `store.unknown`: it may still be carried out. */
-const askTime = 10_000;
+/** How long a command may wait for its answer, ms: requests are answered within 10 s. Beyond: 503 `store.unknown`: it may still be carried out. */
+const askTime = 9000;
 /** Wait before a command is sent again of which nobody knows whether it arrived, ms. */
 const sendRetry = 500;
 /** How long a node that stops waits for the answers to its commands, ms. */

@@ -9,7 +9,7 @@ import { isWorthTelling, retried } from './retried.ts';
 /** Answers of this node to others that are on their way. Beyond: a further one is not sent; who asked gets 503 `store.unknown`. */
 const maxAnswers = 5000;
 /** How long it is tried to send an answer, ms: as long as it is waited for. */
-const answerTime = 10_000;
+const answerTime = 9000;
 /** How long a node that stops waits until its answers have arrived at other nodes, ms. */
 const lastAnswers = 1000;
 

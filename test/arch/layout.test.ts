@@ -6,8 +6,6 @@ import { expect, test } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 const product = ['core', 'machines', 'plugins', 'runtime', 'config', 'demo', 'scripts'];
 const maxFileLines = 400;
-/** These may be longer: they are rewritten with the kernel. */
-const rewrittenWithTheKernel = ['test/conformance/bus/kafka-faults.e2e.ts'];
 const maxFunctionLines = 80;
 
 test('core and runtime have folders, and no files but main.ts', () => {
@@ -20,9 +18,7 @@ test('core and runtime have folders, and no files but main.ts', () => {
 });
 
 test(`no file is longer than ${maxFileLines} lines`, () => {
-  const long = sources([...product, 'bench', 'test']).filter(
-    ([path, text]) => lines(text) > maxFileLines && !rewrittenWithTheKernel.includes(path),
-  );
+  const long = sources([...product, 'bench', 'test']).filter(([, text]) => lines(text) > maxFileLines);
   expect(long.map(([path, text]) => `${path}: ${lines(text)}`)).toEqual([]);
 });
 

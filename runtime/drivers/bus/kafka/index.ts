@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Log } from '../../../../core/base/log.ts';
 import { every } from '../../../../core/base/timing.ts';
 import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
@@ -11,17 +11,17 @@ import {
   closedFault,
   unreachableFault,
 } from '../checks.ts';
+import { kafkaAdmin } from './admin.ts';
 import type { KafkaConnection } from './client.ts';
-import { group, topic as limits, reading as readLimits } from './limits.ts';
-import { type Link, link } from './link.ts';
+import { groupConsumer } from './consumer.ts';
+import { group, topic as limits, reading } from './limits.ts';
 import { listening } from './listening.ts';
-import { member } from './member.ts';
-import { type Pump, pump } from './pump.ts';
+import { kafkaProducer } from './producer.ts';
+import { pulse } from './pulse.ts';
+import { pump } from './pump.ts';
 import { quietLog } from './quiet-log.ts';
-import { reader } from './reader.ts';
 import { type Share, share } from './share.ts';
-import { logIdentity, openTopics, topicNames } from './topics.ts';
-import { kafkaTransport } from './transport.ts';
+import { openTopics, readIdentity, topicNames, untilKnown } from './topics.ts';
 
 export interface KafkaBusOptions {
   /** `host:port`, at least one. */
@@ -47,7 +47,7 @@ export interface KafkaBusOptions {
   readonly sessionTimeout?: number;
 }
 
-/** The bus on Kafka: README.md of this folder says how, and why not as kafkajs would. Nothing is connected before `open`. */
+/** The bus on Kafka: README.md of this folder says how. Nothing is connected before `open`. */
 export function kafkaBus(options: KafkaBusOptions): Bus {
   const { clock, partitions, node } = options;
   checkName('namespace', options.namespace);
@@ -60,31 +60,37 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
     ...(options.ssl !== undefined && { ssl: options.ssl }),
     ...(options.sasl !== undefined && { sasl: options.sasl }),
   };
+  const engine = { clock, log };
   const topicOptions = {
-    topics,
-    node,
-    partitions,
+    ...{ ...engine, topics, node, partitions, minInsync: options.minInsync },
     replicationFactor: options.replication ?? -1,
-    minInsync: options.minInsync,
     commandRetention: options.commandRetention ?? limits.commandRetention,
-    clock,
-    log,
   };
+  const admin = kafkaAdmin(connection, engine);
   // Connections of their own: a broker answers the requests of one connection one after the other.
-  const links: Link[] = [];
-  const openLink = () => {
-    const opened = link(connection, { clock, log });
-    links.push(opened);
-    return opened;
+  const openPump = () => {
+    const producer = kafkaProducer(connection, engine);
+    const own = pump({ transport: producer.send, ...engine });
+    return {
+      send: own.send,
+      async close() {
+        await own.close();
+        producer.close();
+      },
+    };
   };
-  const openPump = (): Pump =>
-    pump({ transport: kafkaTransport({ link: openLink(), clock, log }), clock, log });
   const pumps = { commands: openPump(), replies: openPump(), events: openPump() };
+  const sessionTimeout = options.sessionTimeout ?? group.sessionTimeout;
   const ends = new Set<() => Promise<void>>();
   let isClosed = false;
   let identity: string | undefined;
   let owned: Share | undefined;
-  let pings: Link | undefined;
+  // Nobody waits for it before somebody owns or listens.
+  let beat: ReturnType<typeof pulse> | undefined;
+  const listened = () => {
+    beat ??= pulse({ admin, topic: topics.commands, clock, seen: (range) => owned?.seen(range) });
+    return beat;
+  };
 
   const ending = (end: () => Promise<void>) => {
     const once = async () => {
@@ -97,9 +103,17 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
     if (isClosed) throw closedFault();
   };
 
-  const currentLog = remembered({ ms: readLimits.rememberLog, clock }, () =>
-    logIdentity(connection, topicOptions),
-  );
+  /** One question for all partitions that are taken together. A failure is not remembered. */
+  let known: { readonly at: number; readonly log: Promise<string> } | undefined;
+  const currentLog = (): Promise<string> => {
+    if (known && clock.now() - known.at < reading.rememberLog) return known.log;
+    const own = { at: clock.now(), log: admin.ask((asked) => readIdentity(asked, topicOptions)) };
+    known = own;
+    own.log.catch(() => {
+      if (known === own) known = undefined;
+    });
+    return own.log;
+  };
   /** Rejects when the log is another one than at the start: its offsets mean nothing to anybody. */
   const checkLog = async () => {
     const now = await currentLog();
@@ -124,64 +138,38 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
     },
     async own(owner: PartitionOwner) {
       checkOpen();
-      const reads = openLink();
+      const { answersSince } = listened();
       const mine = share({
-        partitions,
-        owner,
+        ...{ partitions, owner, clock, log },
         async range(partition) {
           await checkLog();
-          return reads.range(topics.commands, partition);
+          const ranges = await untilKnown(clock, () => admin.ranges(topics.commands));
+          const range = ranges.get(partition);
+          if (!range) throw new Error(`Kafka does not know partition ${partition} of ${topics.commands}`);
+          return range;
         },
-        wake: () => reading.wake(),
-        clock,
-        log,
+        read: (partition, from) => joined.read(partition, from),
+        rest: (partition) => joined.rest(partition),
       });
       owned = mine;
-      const reading = reader({
-        link: reads,
-        topic: topics.commands,
-        clock,
-        log,
-        wanted: mine.wanted,
-        got: mine.got,
-        outOfRange(partition, from) {
-          log.error('the log of a partition does not have the next record', { partition, from });
-          mine.restart(partition);
-        },
-        missing: mine.restartAll,
-      });
-      const joined = member(connection, {
+      const joined = groupConsumer(connection, {
+        ...{ topic: topics.commands, sessionTimeout, clock, log, answersSince },
         groupId: `${options.namespace}.actors`,
-        topic: topics.commands,
-        sessionTimeout: options.sessionTimeout ?? group.sessionTimeout,
-        clock,
-        log,
         given: mine.give,
         taken: mine.take,
-        async probe() {
-          reads.forget();
-          await reads.leaders(topics.commands);
-        },
+        got: mine.got,
       });
-      const lookAtLog = () => {
-        currentLog().then(
-          (now) => {
-            if (now !== identity) mine.restartAll();
-          },
-          () => {},
-        );
+      const lookAtLog = async () => {
+        if ((await currentLog()) !== identity) mine.restartAll();
       };
       const stops = [
         every(group.placeInterval, { clock, work: () => joined.note(mine.places()) }),
-        every(group.logCheck, { clock, work: lookAtLog }),
+        every(group.logCheck, { clock, work: () => void lookAtLog().catch(() => {}) }),
       ];
       return ending(async () => {
         for (const stop of stops) stop();
         owned = undefined;
         await joined.leave();
-        mine.take();
-        reading.close();
-        reads.close();
       });
     },
     restart: (partition) => owned?.restart(partition),
@@ -194,12 +182,11 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
     },
     async listen(hear) {
       checkOpen();
-      const heard = openLink();
-      const end = await listening({ link: heard, topic: topics.replies(node), hear, clock, log });
-      return ending(async () => {
-        end();
-        heard.close();
-      });
+      const { answersSince } = listened();
+      const heard = { topic: topics.replies(node), groupId: `${topics.replies(node)}.${randomUUID()}` };
+      return ending(
+        await listening(connection, { ...heard, sessionTimeout, clock, log, admin, hear, answersSince }),
+      );
     },
     async publish(records) {
       checkOpen();
@@ -217,12 +204,9 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
     },
     async ping() {
       checkOpen();
-      pings ??= openLink();
-      pings.forget();
       try {
-        await pings.leaders(topics.commands);
+        await admin.ask((asked) => asked.fetchTopicMetadata({ topics: [topics.commands] }));
       } catch (error) {
-        pings.renew();
         if (isClosed) throw closedFault();
         throw unreachableFault(`Kafka does not answer: ${String(error)}`, error);
       }
@@ -232,7 +216,9 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
       isClosed = true;
       await Promise.all([...ends].map((end) => end()));
       await Promise.all(Object.values(pumps).map((one) => one.close()));
-      for (const one of links) one.close();
+      admin.close();
+      // What it asked for last is nobody's concern.
+      void beat?.stop();
     },
   };
 }
@@ -240,21 +226,6 @@ export function kafkaBus(options: KafkaBusOptions): Bus {
 /** Events of one key stay in one partition. No engine of ours reads them, so the hash may be any that stays the same. */
 function partitionOf(key: string, partitions: number): number {
   return createHash('sha1').update(key).digest().readUInt32BE(0) % partitions;
-}
-
-/** Asks once for all who want to know within `ms`. A failure is not remembered. */
-function remembered<T>(options: { ms: number; clock: Clock }, work: () => Promise<T>): () => Promise<T> {
-  const { ms, clock } = options;
-  let last: { at: number; answer: Promise<T> } | undefined;
-  return () => {
-    if (last && clock.now() - last.at < ms) return last.answer;
-    const asked = { at: clock.now(), answer: work() };
-    last = asked;
-    asked.answer.catch(() => {
-      if (last === asked) last = undefined;
-    });
-    return asked.answer;
-  };
 }
 
 function checkName(what: string, name: string): void {

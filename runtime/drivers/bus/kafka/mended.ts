@@ -71,19 +71,10 @@ interface RequestQueue {
   scheduleCheckPendingRequests(): void;
 }
 
-interface MetadataRequests {
+type AskedTopics = { readonly topics: readonly string[] };
+/** What is sent, in memory that may be written to. */
+type MetadataRequest = { encode(): Promise<{ readonly buffer: Buffer }> };
+type MetadataRequests = {
   protocol(of: { version: number }): (asked: AskedTopics) => { request: MetadataRequest };
-}
-
-interface AskedTopics {
-  readonly topics: readonly string[];
-}
-
-interface MetadataRequest {
-  /** What is sent, in memory that may be written to. */
-  encode(): Promise<{ readonly buffer: Buffer }>;
-}
-
-interface MetadataCluster {
-  metadata(asked?: AskedTopics): Promise<unknown>;
-}
+};
+type MetadataCluster = { metadata(asked?: AskedTopics): Promise<unknown> };

@@ -1,8 +1,7 @@
-import type { Fault } from '../../../../core/base/fault.ts';
+import { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { closedFault, unknownFault } from '../checks.ts';
-import { fullFault, unsentFault } from './faults.ts';
+import { closedFault, unknownFault, unreachableFault } from '../checks.ts';
 import { sending } from './limits.ts';
 
 export interface Outgoing {
@@ -13,13 +12,11 @@ export interface Outgoing {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Records of one partition that are sent together, again and again with the same sequence until Kafka has answered. */
+/** Records of one partition that are sent together, again and again until Kafka has answered. */
 export interface Batch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly Outgoing[];
-  /** Of its first record, among all that this producer has sent to the partition. */
-  readonly sequence: number;
 }
 
 /** What became of a batch. */
@@ -31,17 +28,14 @@ export type Outcome =
   /** It is not on the log, and will never be. */
   | { readonly kind: 'refused'; readonly fault: Fault }
   /** There is no such topic, as far as it is known. */
-  | { readonly kind: 'missing' }
-  /** The broker has lost count: begin with another producer, whose sequences begin at 0. */
-  | { readonly kind: 'uncounted' };
+  | { readonly kind: 'missing' };
 
-/** One request to each leader; resolves in bounded time, with an outcome for each batch. */
+/** Resolves in bounded time, with an outcome for each batch. */
 export type Transport = (batches: readonly Batch[]) => Promise<readonly Outcome[]>;
 
 /**
  * Sends records in their order, with one request under way. What was sent and not answered is sent again unchanged, and
- * before anything later of its partition; with the producer's sequence a broker writes it once. That is why a batch is
- * never given up while the process lives: the next one would be taken for its repeat.
+ * before anything later of its partition: an idempotent producer takes the next batch for a repeat of one that was given up.
  */
 export interface Pump {
   /**
@@ -65,8 +59,9 @@ interface Entry {
 interface Lane {
   readonly waiting: Entry[];
   /** Sent at least once. */
-  sent: { readonly batch: Batch; readonly entries: readonly Entry[]; readonly since: number } | undefined;
-  sequence: number;
+  sent: { readonly batch: Batch; readonly entries: readonly Entry[] } | undefined;
+  /** Since when its topic has seemed to be missing. */
+  missingSince: number | undefined;
   /** So many of those that wait were refused together: each goes alone, so that only the one to blame is refused. */
   alone: number;
   lastOffset: number;
@@ -108,7 +103,8 @@ export function pump(options: {
       for (const entry of sent?.entries ?? [])
         if (entry.due <= now) end(entry, unknownFault('Kafka has not answered in time'));
       // All wait equally long, so those that are due come first.
-      while (waiting[0] && waiting[0].due <= now) end(waiting.shift() as Entry, unsentFault());
+      while (waiting[0] && waiting[0].due <= now)
+        end(waiting.shift() as Entry, unreachableFault('Kafka does not answer; this was not sent'));
     }
     cancelSweep = count > 0 ? clock.at(now + limits.sweepInterval, sweep) : undefined;
   };
@@ -129,11 +125,7 @@ export function pump(options: {
     lane.alone = Math.max(0, lane.alone - 1);
     const { topic, partition } = first.record;
     const records = entries.map(({ record }) => record);
-    lane.sent = {
-      batch: { topic, partition, records, sequence: lane.sequence },
-      entries,
-      since: clock.now(),
-    };
+    lane.sent = { batch: { topic, partition, records }, entries };
   };
 
   /** Lanes whose batch is to be sent now, within the bounds of one request. */
@@ -161,20 +153,15 @@ export function pump(options: {
   const note = (lane: Lane, outcome: Outcome): void => {
     const { sent } = lane;
     if (!sent) return;
-    const { batch, entries, since } = sent;
-    if (outcome.kind === 'written') {
-      if (outcome.offset !== undefined) {
-        if (outcome.offset <= lane.lastOffset)
-          log.error('the offsets of a partition went back: was its topic made anew?', {
-            topic: batch.topic,
-            partition: batch.partition,
-            offset: outcome.offset,
-            last: lane.lastOffset,
-          });
-        lane.lastOffset = outcome.offset + entries.length - 1;
+    const { batch, entries } = sent;
+    if (outcome.kind === 'written' && outcome.offset !== undefined) {
+      const { offset } = outcome;
+      if (offset <= lane.lastOffset) {
+        const { topic, partition } = batch;
+        const told = { topic, partition, offset, last: lane.lastOffset };
+        log.error('the offsets of a partition went back: was its topic made anew?', told);
       }
-      // The protocol counts in 31 bits and begins anew.
-      lane.sequence = (lane.sequence + entries.length) % 0x8000_0000;
+      lane.lastOffset = offset + entries.length - 1;
     }
     if (outcome.kind === 'refused' && entries.length > 1) {
       // Nothing of it is on the log, so it may be sent otherwise.
@@ -183,7 +170,8 @@ export function pump(options: {
       lane.sent = undefined;
       return;
     }
-    const isMissing = outcome.kind === 'missing' && clock.now() - since >= limits.missingTopic;
+    lane.missingSince = outcome.kind === 'missing' ? (lane.missingSince ?? clock.now()) : undefined;
+    const isMissing = clock.now() - (lane.missingSince ?? clock.now()) >= limits.missingTopic;
     const isNobody = isMissing && entries.every(({ orNobody }) => orNobody);
     if (outcome.kind === 'written' || outcome.kind === 'refused' || isNobody) {
       for (const entry of entries) end(entry, outcome.kind === 'refused' ? outcome.fault : undefined);
@@ -195,14 +183,6 @@ export function pump(options: {
     const wait = Math.min(limits.retryWait * 2 ** lane.failures, limits.longestRetryWait);
     lane.failures = Math.min(lane.failures + 1, 10);
     lane.retryAt = clock.now() + wait;
-  };
-
-  /** For another producer, once what the last one wrote is noted. */
-  const recount = () => {
-    for (const lane of lanes.values()) {
-      lane.sequence = 0;
-      if (lane.sent) lane.sent = { ...lane.sent, batch: { ...lane.sent.batch, sequence: 0 } };
-    }
   };
 
   const run = async (): Promise<void> => {
@@ -231,7 +211,6 @@ export function pump(options: {
           return batches.map((): Outcome => ({ kind: 'unknown' }));
         });
         for (const [index, lane] of chosen.entries()) note(lane, outcomes[index] ?? { kind: 'unknown' });
-        if (outcomes.some(({ kind }) => kind === 'uncounted')) recount();
       }
     } finally {
       isRunning = false;
@@ -250,13 +229,8 @@ export function pump(options: {
       if (isFull) return Promise.reject(fullFault(count));
       return new Promise((resolve, reject) => {
         const lane = lanes.get(name) ?? {
-          waiting: [],
-          sent: undefined,
-          sequence: 0,
-          alone: 0,
-          lastOffset: -1,
-          retryAt: 0,
-          failures: 0,
+          ...{ waiting: [], sent: undefined, missingSince: undefined },
+          ...{ alone: 0, lastOffset: -1, retryAt: 0, failures: 0 },
         };
         lanes.set(name, lane);
         lane.waiting.push({
@@ -293,4 +267,9 @@ export function pump(options: {
       wake();
     },
   };
+}
+
+function fullFault(count: number): Fault {
+  const message = `${count} records wait for Kafka already; this one was not sent`;
+  return new Fault('bus.full', { status: 503, message, retryAfter: 1 });
 }

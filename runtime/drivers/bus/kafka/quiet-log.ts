@@ -31,3 +31,21 @@ export function quietLog(log: Log, { clock }: { clock: Clock }): Log {
   });
   return quiet(log, '');
 }
+
+/** Trouble that passes within `ms` is not worth a warning: brokers that start, and leaders that change, make some. */
+export function lasting(
+  log: Log,
+  { clock, ms }: { clock: Clock; ms: number },
+): { warn(message: string, fields: LogFields): void; isOver(): void } {
+  let since: number | undefined;
+  return {
+    warn(message, fields) {
+      since ??= clock.now();
+      if (clock.now() - since >= ms) log.warn(message, fields);
+      else log.info(message, fields);
+    },
+    isOver() {
+      since = undefined;
+    },
+  };
+}

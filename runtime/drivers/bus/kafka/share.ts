@@ -5,18 +5,18 @@ import { type Holding, holding } from '../holding.ts';
 import { delivered } from '../limits.ts';
 import { type Lead, lead } from './lead.ts';
 import { reading } from './limits.ts';
-import type { Fetched } from './reader.ts';
+import type { Seen } from './pulse.ts';
 
-/** The partitions of one node, between the reader and their owner: what was read and not yet handled, and where to go on. */
+/** The partitions of one node, between the consumer and their owner: what was read and not yet handled, and where to go on. */
 export interface Share {
   give(partitions: readonly number[]): void;
   take(): void;
   restart(partition: number): void;
   /** All that are consumed. */
   restartAll(): void;
-  /** Where the reader goes on, for the partitions that have room. */
-  wanted(): ReadonlyMap<number, number>;
-  got(fetched: Fetched): void;
+  /** Records, and the offset behind the last one of the log. */
+  got(partition: number, fetched: { readonly records: readonly LogRecord[]; readonly end: number }): void;
+  seen(range: Seen): void;
   /** Offset behind what was handled, of the partitions that are consumed. */
   places(): ReadonlyMap<number, number>;
   lags(): readonly PartitionLag[];
@@ -25,14 +25,14 @@ export interface Share {
 interface Stream {
   readonly held: Holding;
   isReading: boolean;
-  /** The next offset to be asked for. */
+  /** Offset of the next record to come. */
   from: number;
   buffer: LogRecord[];
   bytes: number;
   /** Its buffer was full, and is not yet half empty. */
   isFull: boolean;
   isDelivering: boolean;
-  /** All that was on the log at `at` lies before `end`, and has been read. */
+  /** All that was on the log at `at` lies before `end`. */
   known: { readonly at: number; readonly end: number } | undefined;
   heard: { readonly at: number; readonly end: number };
   readonly lead: Lead;
@@ -42,8 +42,9 @@ export function share(options: {
   partitions: number;
   owner: PartitionOwner;
   range: (partition: number) => Promise<LogRange>;
-  /** There may be something new to read. */
-  wake: () => void;
+  /** Records of the partition are to come from this offset on; none are. */
+  read: (partition: number, from: number) => void;
+  rest: (partition: number) => void;
   clock: Clock;
   log: Log;
 }): Share {
@@ -59,9 +60,12 @@ export function share(options: {
     range: options.range,
     start(partition: number, offset: number) {
       reset(partition, true, offset);
-      options.wake();
+      options.read(partition, offset);
     },
-    stop: (partition: number) => reset(partition, false, 0),
+    stop(partition: number) {
+      reset(partition, false, 0);
+      options.rest(partition);
+    },
   };
   for (let partition = 0; partition < options.partitions; partition++)
     streams.push({
@@ -89,17 +93,17 @@ export function share(options: {
           stream.buffer.length <= reading.bufferedRecords / 2 && stream.bytes <= reading.bufferedBytes / 2;
         if (!stream.isFull || !hasRoom) continue;
         stream.isFull = false;
-        options.wake();
+        options.read(stream.held.partition, stream.from);
       }
     } finally {
       stream.isDelivering = false;
     }
     if (stream.known) stream.held.reached(stream.known.at - most(), stream.known.end);
   };
-  /** Records are dated by brokers: no later record may have a time before what was said to be reached. */
   /** It came after the end of the log was seen, a moment ago: an old record tells nothing of clocks. */
   const isFresh = (known: Stream['known'], from: number) =>
     known !== undefined && known.end === from && clock.now() - known.at <= reading.leadPrecision;
+  /** Records are dated by brokers: no later record may have a time before what was said to be reached. */
   const most = () => Math.max(...streams.map((stream) => stream.lead.ms()));
 
   return {
@@ -113,27 +117,35 @@ export function share(options: {
     restartAll() {
       for (const { held, isReading } of streams) if (isReading) held.restart();
     },
-    wanted() {
-      const wants = new Map<number, number>();
-      for (const { held, isReading, isFull, from } of streams)
-        if (isReading && !isFull) wants.set(held.partition, from);
-      return wants;
-    },
-    got({ partition, from, records, end, askedAt, isSettled }) {
+    got(partition, { records, end }) {
       const stream = streams[partition];
-      // An answer to a question from before a restart.
-      if (!stream?.isReading || stream.from !== from) return;
-      const last = records.at(-1);
-      if (last) {
-        stream.from = last.offset + 1;
-        if (isFresh(stream.known, from)) stream.lead.note(last.at);
-        stream.buffer.push(...records);
-        stream.bytes += sizeOf(records);
-        stream.isFull =
-          stream.buffer.length >= reading.bufferedRecords || stream.bytes >= reading.bufferedBytes;
+      const [first, last] = [records[0], records.at(-1)];
+      if (!stream?.isReading || !first || !last) return;
+      if (first.offset !== stream.from) {
+        // kafkajs goes on with the oldest that there is where the log does not have what it asks for.
+        log.error('the log of a partition does not go on', {
+          partition,
+          from: stream.from,
+          at: first.offset,
+        });
+        return stream.held.restart();
       }
+      stream.from = last.offset + 1;
+      if (isFresh(stream.known, first.offset)) stream.lead.note(last.at);
+      stream.buffer.push(...records);
+      stream.bytes += sizeOf(records);
       stream.heard = { at: clock.now(), end };
-      if (isSettled && stream.from >= end) stream.known = { at: askedAt, end: stream.from };
+      const isFull = stream.buffer.length >= reading.bufferedRecords || stream.bytes >= reading.bufferedBytes;
+      if (isFull && !stream.isFull) options.rest(partition);
+      stream.isFull ||= isFull;
+      void deliver(stream);
+    },
+    seen({ partition, first, next, askedAt, isSettled }) {
+      const stream = streams[partition];
+      if (!stream?.isReading) return;
+      stream.heard = { at: clock.now(), end: next };
+      if (stream.from < first) return stream.held.restart();
+      if (isSettled) stream.known = { at: askedAt, end: next };
       void deliver(stream);
     },
     places: () =>

@@ -3,10 +3,9 @@ import type { Admin } from 'kafkajs';
 import { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { pause, within } from '../within.ts';
-import { type KafkaConnection, kafkaClient } from './client.ts';
+import { kafkaAdmin } from './admin.ts';
+import { answerType, type KafkaConnection } from './client.ts';
 import { group, topic as limits } from './limits.ts';
-import { answerType } from './link.ts';
 
 export interface Topics {
   readonly commands: string;
@@ -82,11 +81,8 @@ export async function openTopics(connection: KafkaConnection, options: TopicOpti
       numPartitions: 1,
       settings: { 'retention.ms': limits.replyRetention, 'segment.ms': limits.replyRetention },
     });
-    const found = await untilKnown(options.clock, () =>
-      admin.fetchTopicMetadata({
-        topics: [topics.commands, topics.events, topics.dead, topics.replies(node)],
-      }),
-    );
+    const all = [topics.commands, topics.events, topics.dead, topics.replies(node)];
+    const found = await untilKnown(options.clock, () => admin.fetchTopicMetadata({ topics: all }));
     const counted: readonly string[] = [topics.commands, topics.events];
     const wrong = found.topics.filter(
       (topic) => counted.includes(topic.name) && topic.partitions.length !== partitions,
@@ -98,12 +94,14 @@ export async function openTopics(connection: KafkaConnection, options: TopicOpti
       );
       throw new Fault('bus.partitions', { status: 500, message });
     }
+    // A leader answers when it knows that it is one.
+    for (const topic of all) await untilKnown(options.clock, () => admin.fetchTopicOffsets(topic));
     return untilKnown(options.clock, () => readIdentity(admin, options));
   });
 }
 
 /** Brokers hear of a new topic one after the other: its maker's next question may come to one that has not. */
-function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
+export function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
   const isTransient = (error: unknown) => unheardOf.has(answerType(error) ?? '');
   return asking(ask, { isTransient, clock, within: group.openTimeout });
 }
@@ -120,19 +118,18 @@ async function asking<T>(
       return await ask();
     } catch (error) {
       if (!isTransient(error) || clock.now() >= limit) throw error;
-      await pause(group.createWait, clock);
+      await new Promise<void>((resolve) => void clock.at(clock.now() + group.createWait, resolve));
     }
   }
 }
 
-const unheardOf = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
+const unheardOf = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION']);
 
 /** The identity of the log as it is now. */
-export function logIdentity(connection: KafkaConnection, options: TopicOptions): Promise<string> {
-  return withAdmin(connection, options, (admin) => readIdentity(admin, options));
-}
-
-async function readIdentity(admin: Admin, { topics, log }: TopicOptions): Promise<string> {
+export async function readIdentity(
+  admin: Admin,
+  { topics, log }: Pick<TopicOptions, 'topics' | 'log'>,
+): Promise<string> {
   const { ConfigResourceTypes } = await import('kafkajs');
   const [{ clusterId }, { resources }] = await Promise.all([
     admin.describeCluster(),
@@ -154,9 +151,7 @@ async function readIdentity(admin: Admin, { topics, log }: TopicOptions): Promis
   if (mark < marked)
     log.warn(
       'the topic of commands was not made by this program: that it is made anew would not be noticed',
-      {
-        topic: topics.commands,
-      },
+      { topic: topics.commands },
     );
   if (settings.get('message.timestamp.type') !== 'LogAppendTime')
     log.warn("the topic of commands has no times of the broker: deadlines count by its senders' clocks", {
@@ -201,14 +196,9 @@ async function withAdmin<T>(
   { clock, log }: TopicOptions,
   work: (admin: Admin) => Promise<T>,
 ): Promise<T> {
-  const client = await kafkaClient(connection, { clock, log });
-  const admin = client.kafka.admin({ retry: { retries: 5, initialRetryTime: 200, maxRetryTime: 2000 } });
-  const whole = async () => {
-    await admin.connect();
-    return work(admin);
-  };
+  const questions = kafkaAdmin(connection, { clock, log, retries: 5 });
   try {
-    return await within(whole(), { ms: group.openTimeout, clock, what: 'asking Kafka' });
+    return await questions.ask(work, { ms: group.openTimeout });
   } catch (error) {
     if (error instanceof Fault) throw error;
     const message = `Kafka at ${connection.brokers.join(', ')}: ${reasonOf(error)}`;
@@ -217,8 +207,7 @@ async function withAdmin<T>(
       throw new Fault('bus.refused', { status: 500, message: `${refusal}: ${message}`, cause: error });
     throw new Fault('bus.unreachable', { status: 503, message, retryAfter: 1, cause: error });
   } finally {
-    client.destroy();
-    admin.disconnect().catch(() => {});
+    questions.close();
   }
 }
 
