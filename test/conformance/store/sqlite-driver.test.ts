@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fault } from '../../../core/base/fault.ts';
 import { fullOrder } from '../../../core/http/listing.ts';
-import { channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
+import { Channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
 import { database, mapped, readOnlyDatabase } from '../../../runtime/drivers/store/sqlite/database.ts';
 import { group } from '../../../runtime/drivers/store/sqlite/group.ts';
 import { type SqliteStore, sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
@@ -174,7 +174,7 @@ test.each(['throws', 'exits'])(
     const end = way === 'throws' ? `throw new Error('broken on purpose')` : 'process.exit(3)';
     writeFileSync(script, `self.onmessage = () => { ${end}; };`);
     const failures: Fault[] = [];
-    const broken = channel(new URL(`file://${script}`), {
+    const broken = new Channel(new Worker(new URL(`file://${script}`)), {
       maxWaiting: 10,
       onFailure: (failure) => failures.push(failure),
     });
@@ -188,7 +188,7 @@ test.each(['throws', 'exits'])(
       { reason: { code: 'store.unknown', status: 503 } },
     ]);
     await expect(broken.call('acquire', { count: 1 })).rejects.toMatchObject({ code: 'store.failed' });
-    expect(broken.failure()).toBe(failures[0]);
+    expect(broken.failure).toBe(failures[0]);
     expect(failures).toHaveLength(1);
   },
 );

@@ -1,19 +1,6 @@
 import { Fault } from '../../../../core/base/fault.ts';
 import type { Answer, AnswerBatch, Calls, Problem, Request } from './protocol.ts';
 
-export interface Channel {
-  /** Rejects with `store.busy` (nothing was sent), `store.unknown` or `store.failed`. */
-  call<Name extends keyof Calls>(
-    name: Name,
-    argument: Parameters<Calls[Name]>[0],
-  ): Promise<ReturnType<Calls[Name]>>;
-  /** Why the worker is gone; undefined while it works. */
-  failure(): Fault | undefined;
-  /** Resolves when nothing waits for an answer, and the answers have led to no further call. */
-  idle(): Promise<void>;
-  end(): void;
-}
-
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -26,89 +13,96 @@ export type Thread = Pick<
 >;
 
 /** The main thread's end of the worker: gathers the requests of one tick into one message. */
-export function channel(
-  url: URL,
-  options: {
-    maxWaiting: number;
-    /** Default: a worker. */
-    thread?: (() => Thread) | undefined;
-    onFailure: (failure: Fault) => void;
-  },
-): Channel {
-  const waiting = new Map<number, Waiting>();
-  const idlers: (() => void)[] = [];
-  let outbox: Request[] = [];
-  let number = 0;
-  let failure: Fault | undefined;
-  let isEnded = false;
+export class Channel {
+  readonly #options: { readonly maxWaiting: number; onFailure(failure: Fault): void };
+  readonly #worker: Thread;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #idlers: (() => void)[] = [];
+  #outbox: Request[] = [];
+  #number = 0;
+  #failure: Fault | undefined;
+  #isEnded = false;
 
-  const worker = options.thread?.() ?? new Worker(url);
-  worker.onmessage = (message: MessageEvent<AnswerBatch>) => {
-    if ('failed' in message.data) return fail(message.data.failed);
-    for (const answer of message.data.answers) settle(answer);
-  };
-  worker.onerror = (error) => {
-    // Bun would otherwise report it a second time as an uncaught error of this thread.
-    error.preventDefault();
-    fail(error.message);
-  };
-  worker.onmessageerror = () => fail('a message between the threads could not be read');
-  worker.addEventListener('close', () => fail('its thread ended'));
+  /** @param worker starts at once */
+  constructor(worker: Thread, options: { maxWaiting: number; onFailure(failure: Fault): void }) {
+    this.#options = options;
+    this.#worker = worker;
+    worker.onmessage = (message: MessageEvent<AnswerBatch>) => {
+      if ('failed' in message.data) return this.#fail(message.data.failed);
+      for (const answer of message.data.answers) this.#settle(answer);
+    };
+    worker.onerror = (error) => {
+      // Bun would otherwise report it a second time as an uncaught error of this thread.
+      error.preventDefault();
+      this.#fail(error.message);
+    };
+    worker.onmessageerror = () => this.#fail('a message between the threads could not be read');
+    worker.addEventListener('close', () => this.#fail('its thread ended'));
+  }
 
-  const settle = (answer: Answer) => {
-    const caller = waiting.get(answer.id);
-    waiting.delete(answer.id);
+  /** Why the worker is gone; undefined while it works. */
+  get failure(): Fault | undefined {
+    return this.#failure;
+  }
+
+  /** Rejects with `store.busy` (nothing was sent), `store.unknown` or `store.failed`. */
+  call<Name extends keyof Calls>(
+    name: Name,
+    argument: Parameters<Calls[Name]>[0],
+  ): Promise<ReturnType<Calls[Name]>> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    const { size } = this.#waiting;
+    if (size >= this.#options.maxWaiting && name !== 'close') return Promise.reject(busy(size));
+    this.#number += 1;
+    const id = this.#number;
+    if (this.#outbox.push({ id, name, argument }) === 1) setImmediate(() => this.#flush());
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
+    });
+  }
+
+  /** Resolves when nothing waits for an answer, and the answers have led to no further call. */
+  async idle(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      await new Promise<void>((resolve) => this.#idlers.push(resolve));
+      // An answer often leads to the next call.
+      for (let turn = 0; turn < 2; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#worker.terminate();
+  }
+
+  #flush(): void {
+    const batch = this.#outbox;
+    this.#outbox = [];
+    if (batch.length > 0) this.#worker.postMessage(batch);
+  }
+
+  #settle(answer: Answer): void {
+    const caller = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
     if ('problem' in answer) caller?.reject(failureOf(answer.problem));
     else caller?.resolve(answer.value);
-    if (waiting.size === 0) releaseIdlers();
-  };
+    if (this.#waiting.size === 0) this.#releaseIdlers();
+  }
 
-  const releaseIdlers = () => {
-    for (const release of idlers.splice(0)) release();
-  };
+  #releaseIdlers(): void {
+    for (const release of this.#idlers.splice(0)) release();
+  }
 
-  const fail = (reason: string) => {
-    if (failure || isEnded) return;
-    failure = new Fault('store.failed', { status: 503, message: `the store has stopped: ${reason}` });
-    outbox = [];
-    for (const { reject } of waiting.values()) reject(unknown(reason));
-    waiting.clear();
-    releaseIdlers();
-    worker.terminate();
-    options.onFailure(failure);
-  };
-
-  const flush = () => {
-    const batch = outbox;
-    outbox = [];
-    if (batch.length > 0) worker.postMessage(batch);
-  };
-
-  return {
-    call(name, argument) {
-      if (failure) return Promise.reject(failure);
-      if (waiting.size >= options.maxWaiting && name !== 'close') {
-        return Promise.reject(busy(waiting.size));
-      }
-      const id = ++number;
-      if (outbox.push({ id, name, argument }) === 1) setImmediate(flush);
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
-      });
-    },
-    failure: () => failure,
-    async idle() {
-      while (waiting.size > 0) {
-        await new Promise<void>((resolve) => idlers.push(resolve));
-        // An answer often leads to the next call.
-        for (let turn = 0; turn < 2; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
-      }
-    },
-    end() {
-      isEnded = true;
-      worker.terminate();
-    },
-  };
+  #fail(reason: string): void {
+    if (this.#failure || this.#isEnded) return;
+    this.#failure = new Fault('store.failed', { status: 503, message: `the store has stopped: ${reason}` });
+    this.#outbox = [];
+    for (const { reject } of this.#waiting.values()) reject(unknown(reason));
+    this.#waiting.clear();
+    this.#releaseIdlers();
+    this.#worker.terminate();
+    this.#options.onFailure(this.#failure);
+  }
 }
 
 function busy(requests: number): Fault {

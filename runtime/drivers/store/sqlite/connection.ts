@@ -1,6 +1,6 @@
 import type { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
-import { type Channel, channel, type Thread } from './channel.ts';
+import { Channel, type Thread } from './channel.ts';
 import { readOnlyDatabase } from './database.ts';
 import { type Reader, reader } from './reader.ts';
 import { statements } from './statements.ts';
@@ -35,8 +35,7 @@ export interface Connection {
 export function connection(options: SqliteStoreOptions): Connection {
   const { file, log, thread } = options;
   let open: Opened | undefined;
-  const worker = channel(new URL('./worker.ts', import.meta.url), {
-    thread,
+  const worker = new Channel(thread?.() ?? new Worker(new URL('./worker.ts', import.meta.url)), {
     maxWaiting: options.maxWaiting ?? 10_000,
     onFailure(failure) {
       log?.error('store failed', { file, error: failure });
@@ -55,7 +54,7 @@ export function connection(options: SqliteStoreOptions): Connection {
   return {
     worker,
     reads() {
-      const failure = worker.failure();
+      const failure = worker.failure;
       if (failure) throw failure;
       return open?.reads ?? opened.then(({ reads }) => reads);
     },
@@ -65,7 +64,7 @@ export function connection(options: SqliteStoreOptions): Connection {
       // Ours first: the last connection to go is the one that can remove the write-ahead log.
       own?.close();
       // A failure was reported when it happened, and the worker is gone.
-      if (worker.failure()) return;
+      if (worker.failure) return;
       try {
         await worker.call('close', null);
       } finally {
