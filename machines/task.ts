@@ -6,8 +6,8 @@ export const mostWorks = 4;
 
 /**
  * A task: work that takes long, and whose progress the account can read. A client does the work of some tasks (an upload);
- * a task that the server works on is `served`. `isOurs`: the report is from a running attempt at the task. `isLastOurs`: it
- * is, and no other attempt runs. `isLetIn`: the lane admits the task.
+ * a task that the server works on is `served`. `isOurs`: the report is from a running attempt at the task. `isLastOurs`: the
+ * report is from the only attempt that runs. `isLetIn`: the lane admits the task.
  *
  *   pending ──begin──▶ running ──▶ completed
  *                      │  ▲ │
