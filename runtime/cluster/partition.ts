@@ -168,11 +168,18 @@ export class Partition {
   }
 
   /** Computes and commits, again and again until it is stored. */
-  async #take(records: readonly LogRecord[], until: number): Promise<void> {
+  async #take(delivered: readonly LogRecord[], until: number): Promise<void> {
     const { partition, clock } = this.#parts;
     const { signal } = this.#over;
-    for (let tries = 1; !signal.aborted; tries += 1) {
+    let records = delivered;
+    let tries = 1;
+    while (!signal.aborted) {
       const actors = this.#deadlines.take(until, this.#most);
+      if (this.#most === 1 && actors.length > 0) {
+        // One by one, so that what fails is known: a timer that is due goes before the record.
+        this.#queue.unshift(...records);
+        records = [];
+      }
       // More may be due than one batch takes.
       if (actors.length === this.#most) this.#reached = Math.max(this.#reached ?? until, until);
       const batch = await this.#computed(records, { actors, until });
@@ -192,9 +199,11 @@ export class Partition {
         this.#most = 1;
         return;
       }
-      this.#judge(batch, { outcome, tries });
+      // A result that came too late is known now; of the others it is not known whether the next time will do.
+      if (this.#judge(batch, { outcome, tries })) continue;
       this.#parts.log.warn('a batch of steps is computed again', { partition, ...outcome, tries });
       await pause(clock.now() + waitAfter(tries), { clock, signal });
+      tries += 1;
     }
   }
 
@@ -286,19 +295,25 @@ export class Partition {
     for (const { command, answer } of batch.answers) mail.answer(command.replyTo, { id: command.id, answer });
   }
 
-  /** What is to be done otherwise the next time. */
+  /** What is to be done otherwise the next time. Answers whether the batch can be computed again at once. */
   #judge(
     { steps, troubles }: Batch,
     { outcome, tries }: { outcome: BatchOutcome | { outcome: 'failed' }; tries: number },
-  ): void {
+  ): boolean {
+    const isLast = tries >= maxTries;
     if (outcome.outcome === 'refused') {
       const { step, why } = outcome;
-      if (why === 'lost') this.#verdicts.set(troubles[step]!, { outcome: 'lost' });
+      const trouble = troubles[step]!;
+      if (why === 'lost' && !this.#verdicts.has(trouble)) {
+        this.#verdicts.set(trouble, { outcome: 'lost' });
+        return true;
+      }
+      if (isLast) this.#verdicts.set(trouble, { fault: mistake });
       else if (why === 'duplicate') this.#repeats.add(steps[step]!.cause);
-      else if (tries >= maxTries) this.#verdicts.set(troubles[step]!, { fault: mistake });
-    } else if (tries >= maxTries) {
+    } else if (isLast) {
       for (const trouble of troubles) this.#verdicts.set(trouble, { fault: mistake });
     }
+    return false;
   }
 
   /** From here on only what is stored counts. */

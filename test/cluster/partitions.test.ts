@@ -185,6 +185,54 @@ describe('the steps of a partition', () => {
     expect((await good).context.entries).toEqual(['1']);
   });
 
+  it('that the store throws at are given up also when a timer is due before them', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const api = await nodes.start('api', { owns: false });
+    const [one = '', two = ''] = neighbours(2);
+    await api.actors.spawn(tally, one, undefined);
+    await api.actors.spawn(tally, two, undefined);
+    await api.actors.ask(tally, two, { type: 'wind' });
+    await a.stop();
+    const bad = api.actors.ask(tally, one, add('1')).catch((error) => error);
+    await nodes.settle();
+    nodes.faults.commit = async (batch, run) => {
+      if (has(batch, one)) throw new RangeError('too many rows in one commit');
+      return run();
+    };
+    // The timer of the other actor falls due while nobody owns the partition.
+    await nodes.advance('15s');
+    await nodes.start('b');
+    await nodes.advance('10s');
+    expect((await bad).code).toMatch(/^(internal|store.unknown)$/);
+    const good = api.actors.ask(tally, two, add('2'));
+    await nodes.advance('5s');
+    expect((await good).context.entries.at(-1)).toBe('2');
+    expect(nodes.broker.dead()).toHaveLength(1);
+  });
+
+  it('that are results of jobs which others have by now hold up nobody', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    const [bystander = '', ...workers] = neighbours(31);
+    await a.actors.spawn(tally, bystander, undefined);
+    for (const id of workers) {
+      await a.actors.spawn(tally, id, undefined);
+      await a.actors.ask(tally, id, { type: 'work' });
+    }
+    const [owner, other] = ['a/a.1', 'b/b.1'] as const;
+    const now = nodes.clock.now();
+    const jobs = await nodes.jobs.claim('tally.work', { owner, limit: 100, now, until: now + 60_000 });
+    expect(jobs).toHaveLength(workers.length);
+    await nodes.jobs.free([owner], now);
+    await nodes.jobs.claim('tally.work', { owner: other, limit: 100, now, until: now + 600_000 });
+    const told = jobs.map((job) => a.cluster.conclude(job, { owner, result: { output: 'late' } }));
+    const good = a.actors.ask(tally, bystander, add('1'));
+    await nodes.advance('1s');
+    expect((await good).context.entries).toEqual(['1']);
+    expect(new Set(await Promise.all(told))).toEqual(new Set(['lost']));
+  });
+
   it('stop, unheard, where another owner has the partition, and go on when the bus still gives it to this one', async () => {
     await using nodes = await clusterNodes();
     const a = await nodes.start('a');
