@@ -45,7 +45,57 @@ async function oldFleet() {
   return { url: engine.url, client };
 }
 
+const unnumbered = (values: readonly unknown[]): string[] =>
+  values.map((one) => JSON.stringify(one).replace(/0{8}\d{8}/, 'number')).sort();
+
+type Client = Awaited<ReturnType<typeof oldFleet>>['client'];
+
+/** Everything that is there of it now. Jobs of different kinds are numbered in any order. */
+async function contents(client: Client): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for (const key of (await client.keys('old:*')).sort()) {
+    const type = await client.type(key);
+    const read: Record<string, () => Promise<unknown>> = {
+      hash: async () => unnumbered(Object.entries(await client.hGetAll(key))),
+      zset: async () => unnumbered(await client.zRangeWithScores(key, 0, -1)),
+      set: async () => (await client.sMembers(key)).sort(),
+      stream: () => client.sendCommand(['XRANGE', key, '-', '+']),
+    };
+    found[key] = await read[type]!();
+  }
+  return found;
+}
+
 describe.skipIf(redis.isMissing)('the data of a fleet of 0.1', () => {
+  test('is the same after a move that was cut off and repeated', async () => {
+    const whole = await oldFleet();
+    let commands = 0;
+    const counted = {
+      sendCommand: (args: string[]) => {
+        commands += 1;
+        return whole.client.sendCommand(args);
+      },
+    };
+    await moveFromShards(counted as never, 'old');
+    const expected = await contents(whole.client);
+    for (const share of [0.3, 0.6, 0.7, 0.8]) {
+      const { client } = await oldFleet();
+      let left = Math.floor(commands * share);
+      const cut = {
+        sendCommand: async (args: string[]) => {
+          left -= 1;
+          if (left < 0) throw new Error('cut off');
+          return client.sendCommand(args);
+        },
+      };
+      await expect(moveFromShards(cut as never, 'old')).rejects.toThrow('cut off');
+      await moveFromShards(client, 'old');
+      expect(await contents(client)).toEqual(expected);
+      client.destroy();
+    }
+    whole.client.destroy();
+  });
+
   test('is refused until it is moved; then all of it is there, and 0.1 refuses it', async () => {
     const { url, client } = await oldFleet();
     const store = redisStore({ url, namespace: 'old', log: silentLog });

@@ -16,6 +16,7 @@ export async function moveFromShards(
   const facts = pairs(await ask('HGETALL', `{${namespace}}:facts`));
   if (facts.size === 0 || (await ask('HGET', to('facts'), 'layout')) !== null) return undefined;
 
+  await clear(ask, to);
   const shards = [
     'plain',
     'log',
@@ -51,6 +52,23 @@ export async function moveFromShards(
   await ask('HSET', `{${namespace}}:facts`, 'layout', String(layout));
   for (const name of names) if (name !== `{${namespace}}:facts`) await ask('UNLINK', name);
   return names.length;
+}
+
+/** What a move that was interrupted has put together from several keys: it is made again. Other keys are written over. */
+async function clear(ask: Ask, to: (name: string) => string): Promise<void> {
+  const made = [
+    'heads',
+    'cursors',
+    'events',
+    'event-ids',
+    'event-times',
+    'jobs',
+    'job-attempts',
+    'job-kinds',
+  ];
+  for (const name of made) await ask('UNLINK', to(name));
+  for (const many of ['account', 'ready', 'added', 'jobs-of'])
+    for (const name of await keysOf(ask, to(`${many}\0*`))) await ask('UNLINK', name);
 }
 
 /** What a key of a shard is called now; undefined: it is made of something else. */
