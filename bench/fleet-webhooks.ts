@@ -4,6 +4,7 @@ import { machine, percentile, printTable } from './harness/figures.ts';
 import { optionsOf } from './harness/options.ts';
 import { usageOf } from './harness/process-figures.ts';
 import { until } from './harness/subject.ts';
+import { webhookReceiver } from './harness/webhook-receiver.ts';
 
 /**
  * How soon an event is at the receiver of a webhook on a fleet of two nodes with real Redis and Kafka: from the moment before its
@@ -21,16 +22,8 @@ const lanes = 20;
 /** ms. */
 const goal = 150;
 
-let delays: number[] = [];
-const receiver = Bun.serve({
-  ...{ hostname: '127.0.0.1', port: 0 },
-  async fetch(request) {
-    const at = Date.now();
-    const { createdAt } = (await request.json()) as { createdAt: number };
-    delays.push(at - createdAt);
-    return new Response(null, { status: 204 });
-  },
-});
+const receiver = webhookReceiver();
+const { delays } = receiver;
 const roles = ['api', 'actors', 'worker'] as const;
 await using fleet = await startFleet({
   blobs: 'fs',
@@ -69,15 +62,15 @@ async function emitted(length: number, from: number): Promise<number> {
   return count;
 }
 
-const url = `http://127.0.0.1:${receiver.port}/`;
+const { url } = receiver;
 await call('/api/webhook', { name: 'bench', url, events: ['asset.updated'] });
 await emitted(warmUp, 0);
-delays = [];
+delays.length = 0;
 const processes = [fleet.kafka, fleet.redis, ...fleet.nodes];
 const before = processes.map(({ pid }) => usageOf(pid).cpu);
 const count = await emitted(seconds, 1_000_000);
 const cpu = processes.map(({ pid }, index) => ((usageOf(pid).cpu - before[index]!) * 1000) / count);
-await receiver.stop(true);
+await receiver.stop();
 
 printTable(
   ['deliveries', 'commit → receiver p50 ms', 'p99', 'max', 'CPU ms an event: Kafka, Redis, a, b'],

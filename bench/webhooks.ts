@@ -8,6 +8,7 @@ import { millrace } from './harness/millrace.ts';
 import { optionsOf } from './harness/options.ts';
 import { percentOf, usageOf } from './harness/process-figures.ts';
 import { until } from './harness/subject.ts';
+import { webhookReceiver } from './harness/webhook-receiver.ts';
 import type { LoopDelays } from './loop-delay-probe.ts';
 
 /**
@@ -39,16 +40,8 @@ const { streams, seconds, events: rate } = values;
 const core = values['server-core'] === 'any' ? 'any' : Number(values['server-core']);
 
 pinSelf(loadCore);
-const delays: number[] = [];
-const receiver = Bun.serve({
-  ...{ hostname: '127.0.0.1', port: 0 },
-  async fetch(request) {
-    const at = Date.now();
-    const { createdAt } = (await request.json()) as { createdAt: number };
-    delays.push(at - createdAt);
-    return new Response(null, { status: 204 });
-  },
-});
+const receiver = webhookReceiver();
+const { delays } = receiver;
 
 const folder = temporaryFolder();
 const file = join(folder.path, 'delays.json');
@@ -62,7 +55,7 @@ const server = await millrace({
   },
 });
 for (let n = 0; n < values.webhooks; n += 1) {
-  const url = `http://127.0.0.1:${receiver.port}/${n}`;
+  const url = receiver.url + n;
   const answer = await server.call('POST', '/api/webhook', {
     name: `bench ${n}`,
     url,
@@ -106,7 +99,7 @@ await until('the last deliveries', () => delays.length >= wanted, { within: 10_0
 const report = load?.report;
 await load?.stop();
 await server.stop();
-await receiver.stop(true);
+await receiver.stop();
 folder.remove();
 
 printTable(
