@@ -8,7 +8,7 @@ import { sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { mulberry } from '../conformance/store/operations.ts';
 import { trackedStore } from '../kit/tracked-store.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
-import { type ClusterNode, clusterNodes, partitions } from './nodes.ts';
+import { type ClusterNode, clusterNodes, partitions, queuedOnly } from './nodes.ts';
 import { tally } from './tally.ts';
 
 const began = Date.UTC(2026, 0, 1);
@@ -108,17 +108,7 @@ async function oneNode(records: readonly LogRecord[]): Promise<Left> {
     ...{ store, clock, leases: await store.acquire(partitions), hotActors: 100 },
     log: jsonLog({ level: 'error', now: () => 0, write: () => {} }),
     types: new ActorTypes([{ type: tally as never, tools: undefined }]),
-    work: {
-      prepare: (wanted, { at }) =>
-        wanted.map(({ id, kind, child, input }) => ({
-          id,
-          kind,
-          child,
-          input: JSON.stringify(input),
-          due: at,
-        })),
-      committed: () => {},
-    },
+    work: queuedOnly,
     onEvent: () => {},
     onOrders: () => {},
     onFenced: () => {},

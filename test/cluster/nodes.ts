@@ -7,6 +7,7 @@ import type { BatchOutcome, LoggedEvent, Order, StepBatch, Store } from '../../c
 import { ActorTypes } from '../../runtime/actors/actor-types.ts';
 import { EventHub } from '../../runtime/actors/events.ts';
 import type { HostOptions } from '../../runtime/actors/host.ts';
+import type { JobQueue } from '../../runtime/actors/jobs/queue.ts';
 import { Cluster } from '../../runtime/cluster/cluster.ts';
 import { memoryBroker } from '../../runtime/drivers/bus/memory/broker.ts';
 import { memoryBus } from '../../runtime/drivers/bus/memory/index.ts';
@@ -96,17 +97,11 @@ export async function clusterNodes({
         ...(options.types ?? []).map((type) => ({ type: type as never, tools: undefined })),
       ]),
       work: {
-        prepare: (wanted, { at }) => {
+        ...queuedOnly,
+        prepare: (wanted, steps) => {
           if (options.isFull?.()) throw options.isFull();
-          return wanted.map(({ id, kind, child, input }) => ({
-            id,
-            kind,
-            child,
-            input: JSON.stringify(input),
-            due: at,
-          }));
+          return queuedOnly.prepare(wanted, steps);
         },
-        committed: () => {},
       },
       hotActors: options.hotActors ?? 100,
       runOrders(given) {
@@ -197,3 +192,10 @@ interface StartOptions {
     node: ClusterNode,
   ) => void;
 }
+
+/** The work of a host whose jobs are all due at once, and run by nobody. */
+export const queuedOnly: JobQueue = {
+  prepare: (wanted, { at }) =>
+    wanted.map(({ id, kind, child, input }) => ({ id, kind, child, input: JSON.stringify(input), due: at })),
+  committed: () => {},
+};

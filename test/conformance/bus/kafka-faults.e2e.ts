@@ -2,28 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { engineFor } from '../../kit/engines.ts';
 import { held, numbers, type Witness, witness } from './check.ts';
 import { expectComplete, ledger, sender } from './kafka-ledger.ts';
-import { type OpenedKafka, openedKafka } from './kafka-opened.ts';
+import { kafkaOpener } from './kafka-opened.ts';
 
 const engine = await engineFor('kafka');
-const opens: OpenedKafka[] = [];
-
-afterEach(async () => {
-  for (const opened of opens.splice(0)) await opened.close();
-});
-
-async function open(
-  broker?: { brokers: string[] },
-  options?: Parameters<typeof openedKafka>[1],
-): Promise<OpenedKafka> {
-  const { brokers } = broker ?? (await engine.shared());
-  const opened = openedKafka(brokers, options);
-  opens.push(opened);
-  return opened;
-}
+const open = kafkaOpener(engine);
 
 const lastReached = (owner: Witness, partition: number) =>
   owner.words.findLast((word) => word.kind === 'reached' && word.partition === partition);

@@ -1,26 +1,12 @@
 import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { kafkaBus } from '../../../runtime/drivers/bus/kafka/index.ts';
 import { engineFor } from '../../kit/engines.ts';
 import { numbers, witness } from './check.ts';
-import { type OpenedKafka, openedKafka } from './kafka-opened.ts';
+import { kafkaOpener } from './kafka-opened.ts';
 
 const engine = await engineFor('kafka');
-const opens: OpenedKafka[] = [];
-
-afterEach(async () => {
-  for (const opened of opens.splice(0)) await opened.close();
-});
-
-async function open(
-  broker?: { brokers: string[] },
-  options?: Parameters<typeof openedKafka>[1],
-): Promise<OpenedKafka> {
-  const { brokers } = broker ?? (await engine.shared());
-  const opened = openedKafka(brokers, options);
-  opens.push(opened);
-  return opened;
-}
+const open = kafkaOpener(engine);
 
 describe.skipIf(engine.isMissing)('the topics of the bus on Kafka', () => {
   test('another count of partitions is refused by name', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { afterEach } from 'vitest';
 import { jsonLog } from '../../../core/base/log.ts';
 import type { Bus } from '../../../core/ports/bus.ts';
 import { type KafkaBusOptions, kafkaBus } from '../../../runtime/drivers/bus/kafka/index.ts';
@@ -70,5 +71,22 @@ export function openedKafka(
     async close() {
       await Promise.all(buses.map((bus) => bus.close()));
     },
+  };
+}
+
+/** Opens buses on a broker, by default the shared one, and closes them after each test of the file that calls it. */
+export function kafkaOpener(engine: { shared(): Promise<{ brokers: string[] }> }) {
+  const opens: OpenedKafka[] = [];
+  afterEach(async () => {
+    for (const opened of opens.splice(0)) await opened.close();
+  });
+  return async (
+    broker?: { brokers: string[] },
+    options?: Parameters<typeof openedKafka>[1],
+  ): Promise<OpenedKafka> => {
+    const { brokers } = broker ?? (await engine.shared());
+    const opened = openedKafka(brokers, options);
+    opens.push(opened);
+    return opened;
   };
 }
