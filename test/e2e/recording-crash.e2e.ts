@@ -17,12 +17,13 @@ const lost = 1000;
 
 test.concurrent('kill -9 while recording and in the window: what was there a second before is in the recording', async () => {
   await using server = await startServer({
-    env: { MILLRACE_PLUGINS__STREAMS__HOLD: '12s', MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: '15s' },
+    // Both count from the last sign of the process that was killed, and a busy machine starts the next one slowly.
+    env: { MILLRACE_PLUGINS__STREAMS__HOLD: '30s', MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: '30s' },
   });
   await using witness = readyWitness(server);
   const events = await server.openEvents();
   const stream = await server.api.createStream({ name: 'survivor', record: true });
-  const expectEvent = (name: string) => events.expect(name, { within: 40_000, streamId: stream.id });
+  const expectEvent = (name: string) => events.expect(name, { within: 60_000, streamId: stream.id });
   const started = expectEvent('stream.started');
   await using encoder = numbered(server.ingestUrl(stream.streamKey));
   await started;
@@ -56,7 +57,7 @@ test.concurrent('kill -9 while recording and in the window: what was there a sec
   expect((await readSession(server, session)).recordingStatus).toBe('waiting');
   await lasting(2000);
   await server.kill();
-  await lasting(12_000);
+  await lasting(27_000);
   await server.restart();
   await ready;
 
@@ -68,9 +69,9 @@ test.concurrent('kill -9 while recording and in the window: what was there a sec
   expect((await server.api.listSessions(stream.id)).map(({ id }) => id)).toEqual([session]);
   const told = new Map(events.seen.map((event) => [event.id, event.event]));
   const names = [...told.values()].filter((name) => /^(stream\.(started|idle)|recording\.)/.test(name));
-  expect(names).toEqual([
-    ...['stream.started', 'recording.started', 'stream.idle', 'recording.waiting', 'recording.ready'],
-  ]);
+  expect(names.join(' ')).toBe(
+    'stream.started recording.started stream.idle recording.waiting recording.ready',
+  );
   await until('nothing to be left', async () => isNothing(await leftovers(server, [asset])), {
     within: 10_000,
   });
