@@ -21,7 +21,14 @@ import {
 } from './broadcast-context.ts';
 
 /** The stream is suspended, gets another key, is terminated or deleted: the session ends for good. */
-const endSession = ['orderClose', 'orderRetire', 'endPublish', 'goOffAir', 'emitOver'] as const;
+const endSession = [
+  'takeFigures',
+  'orderClose',
+  'orderRetire',
+  'endPublish',
+  'goOffAir',
+  'emitOver',
+] as const;
 /** The same in every state with a session that could continue. */
 const ways = {
   change: [
@@ -30,7 +37,7 @@ const ways = {
   ],
   rotateKey: { target: 'off', actions: ['applyNewKey', ...endSession] },
   terminate: { target: 'off', actions: endSession },
-  delete: { target: 'deleted', actions: ['takeFigures', ...endSession] },
+  delete: { target: 'deleted', actions: endSession },
 } as const;
 
 /**
@@ -95,8 +102,8 @@ export const broadcastMachine = setup({
     takeFigures: assign(({ context: { session, targetDuration }, event }) => {
       if (!('figures' in event) || !event.figures || !session) return {};
       const { figures, at } = event;
-      // Those of a delete are read before it: another publish may have come in between.
-      if (event.type === 'delete' && session.publish?.token !== event.token) return {};
+      // Those of a client's command are read before it: another publish may have come in between.
+      if (session.publish?.token !== event.token) return {};
       return {
         targetDuration: Math.max(targetDuration, figures.targetDuration),
         session: withFigures(session, { figures, at }),
@@ -267,14 +274,18 @@ export type BroadcastEvent = { readonly at: number } & (
     }
   /** The process that fed it is gone; it was last known alive at `aliveAt` (epoch ms). */
   | { readonly type: 'node.lost'; readonly incarnation: string; readonly aliveAt: number }
-  | { readonly type: 'change'; readonly changes: StreamChanges }
+  | ({ readonly type: 'change'; readonly changes: StreamChanges } & LastFigures)
   /** `instead`: id of a session whose recording was deleted and which this one replaces. */
   | { readonly type: 'recording'; readonly recording: SessionRecording; readonly instead?: string }
-  | { readonly type: 'rotateKey'; readonly streamKey: string }
-  | { readonly type: 'terminate' }
-  /** With the figures of the running publish: its `closed` will find no actor. */
-  | { readonly type: 'delete'; readonly token?: string; readonly figures?: MediaFigures }
+  | ({ readonly type: 'rotateKey'; readonly streamKey: string } & LastFigures)
+  | ({ readonly type: 'terminate' | 'delete' } & LastFigures)
 );
+
+/** Of the running publish, where the session ends for good: its `closed` may find another session, or no actor. */
+interface LastFigures {
+  readonly token?: string;
+  readonly figures?: MediaFigures;
+}
 
 export type BroadcastEmitted =
   | { readonly type: 'stream.started' | 'stream.idle' }

@@ -110,8 +110,8 @@ function broadcastRoutes(kit: StreamsKit): AnyElysia {
     .delete(
       '/api/stream/:id/terminate',
       keyed(async ({ params, principal }) => {
-        await parent(principal, { id: params.id, kit });
-        await kit.actors.ask(broadcast, params.id, { type: 'terminate' }).catch(unlessRefused);
+        const last = await lastFigures(await parent(principal, { id: params.id, kit }), kit);
+        await kit.actors.ask(broadcast, params.id, { type: 'terminate', ...last }).catch(unlessRefused);
         return noContent();
       }),
       says('Ends the broadcast and the session. 204, also when nothing is being broadcast.', {
@@ -123,9 +123,10 @@ function broadcastRoutes(kit: StreamsKit): AnyElysia {
     .post(
       '/api/stream/:id/rotate-key',
       once(async ({ params, principal, caller, id: attempt }) => {
-        const { id } = await parent(principal, { id: params.id, kit });
+        const document = await parent(principal, { id: params.id, kit });
+        const { id } = document;
         const streamKey = newStreamKey();
-        const rotation = { type: 'rotateKey', streamKey } as const;
+        const rotation = { type: 'rotateKey', streamKey, ...(await lastFigures(document, kit)) } as const;
         await kit.actors
           .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt}` })
           .catch(deletedMeanwhile(id));
@@ -192,19 +193,23 @@ async function create(
 }
 
 async function remove(document: StreamDocument, kit: StreamsKit): Promise<void> {
-  // The connection reports its last figures after the actor has gone.
-  const { id, token } = document;
-  const last = token === null ? {} : await lastFigures(document, { token, kit });
+  const { id } = document;
+  const last = await lastFigures(document, kit);
   await kit.actors.ask(broadcast, id, { type: 'delete', ...last }).catch((error: unknown) => {
     if (!hasCode(error, 'actor.not_found')) throw error;
   });
 }
 
-/** Of the running publish: up to date when it runs on this node, up to a second old otherwise. */
+/**
+ * Of the running publish, for a command that ends the session: up to date when it runs on this node, up to a second old otherwise.
+ * The connection reports its own after that, when there may be another session or none.
+ */
 async function lastFigures(
   document: StreamDocument,
-  { token, kit }: { token: string; kit: StreamsKit },
+  kit: StreamsKit,
 ): Promise<{ token?: string; figures?: MediaFigures }> {
+  const { token } = document;
+  if (token === null) return {};
   const live = kit.use(services.media).figures(token);
   if (live) return { token, figures: publishFigures(live) };
   const { figures } = await readLive(document, kit);
