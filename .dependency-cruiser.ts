@@ -4,7 +4,7 @@ import type { IConfiguration, IForbiddenRuleType } from 'dependency-cruiser';
  * Who may import whom (docs/how-it-works.md#the-folders). Types count like code.
  * `scripts/import-rules.ts` runs it, `test/arch/import-rules.test.ts` proves that each rule bites.
  */
-const folders = '^(core|machines|plugins|runtime|config|demo|test|bench|scripts)/';
+const folders = '^(core|machines|plugins|runtime|config|sdk|cli|demo|examples|test|bench|scripts)/';
 
 /** `from` may import, of this project's own files, only what matches `allowed`. */
 const only = (
@@ -65,9 +65,48 @@ const rules: IConfiguration = {
     only(
       'config-to-core-and-plugins',
       '^config/',
-      '^(config|core|plugins)/',
-      'config imports core and plugins',
+      '^(config|core|plugins)/|^sdk/(plugin|client/index)\\.ts$',
+      'config imports core and plugins, and the entry points, which it gives to plugins from outside',
     ),
+    only(
+      'plugin-entry-to-contracts',
+      '^sdk/plugin\\.ts$',
+      '^(core|machines)/|^plugins/[^/]+/contract\\.ts$',
+      'what plugins import from outside is core, machines and contracts',
+    ),
+    only(
+      'testing-entry-to-kit',
+      '^sdk/testing\\.ts$',
+      '^test/kit/',
+      'what tests of plugins import is the kit of our own tests',
+    ),
+    {
+      name: 'client-alone',
+      comment: 'the client runs in Node and browsers: it imports nothing but its own files',
+      severity: 'error',
+      from: { path: '^sdk/client/' },
+      to: { pathNot: '^sdk/client/' },
+    },
+    only(
+      'cli-to-the-program',
+      '^cli/',
+      '^(cli|core|config)/|^runtime/main\\.ts$|^runtime/boot/[^/]+\\.ts$',
+      'a command imports core, the config, and what starts the program',
+    ),
+    {
+      name: 'examples-are-outsiders',
+      comment: 'an example is a package of its own: it imports millrace/*, never a file of this repository',
+      severity: 'error',
+      from: { path: '^examples/([^/]+)/' },
+      to: { path: folders, pathNot: '^examples/$1/' },
+    },
+    {
+      name: 'entry-points-for-outsiders',
+      comment: 'the program imports its own files; millrace/* is for examples, tests and documentation',
+      severity: 'error',
+      from: { path: folders, pathNot: '^(examples|test)/' },
+      to: { path: '^millrace/' },
+    },
     only(
       'demo-is-a-client',
       '^demo/',
@@ -96,14 +135,20 @@ const rules: IConfiguration = {
       name: 'nothing-imports-tests',
       comment: 'test, bench and scripts are no part of the product',
       severity: 'error',
-      from: { path: '^(core|machines|plugins|runtime|config|demo)/' },
+      from: {
+        path: '^(core|machines|plugins|runtime|config|sdk|cli|demo|examples)/',
+        pathNot: '^sdk/testing\\.ts$',
+      },
       to: { path: '^(test|bench|scripts)/' },
     },
     {
       name: 'sqlite-in-drivers',
       comment: 'bun:sqlite is a driver matter',
       severity: 'error',
-      from: { path: '^(core|machines|plugins|runtime|config|demo)/', pathNot: '^runtime/drivers/' },
+      from: {
+        path: '^(core|machines|plugins|runtime|config|sdk|cli|demo|examples)/',
+        pathNot: '^runtime/drivers/',
+      },
       to: { path: '^bun:sqlite$' },
     },
     {
@@ -125,7 +170,8 @@ const rules: IConfiguration = {
       comment: 'an import names something that exists',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true, pathNot: '^bun(:|$)' },
+      // How the program itself resolves its entry points for plugins: config/entry-points.ts.
+      to: { couldNotResolve: true, pathNot: '^bun(:|$)|^millrace/(plugin|testing|client)$' },
     },
   ],
   options: {

@@ -50,6 +50,8 @@ const e2e = {
 export default defineConfig({
   test: {
     globals: false,
+    // How tests and examples find `millrace/*`.
+    setupFiles: ['./test/kit/entry-points.ts'],
     // Files are loaded by Bun, as they are when they run, and not by way of Vite: half of what importing costs, and exact.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Child processes: one that crashes does not take the run along.

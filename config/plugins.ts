@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { Fault } from '../core/base/fault.ts';
 import { didYouMean, nearMiss } from '../core/base/near-miss.ts';
 import { contractVersion, type Plugin } from '../core/plugin/plugin.ts';
+import { provideEntryPoints } from './entry-points.ts';
 import type { Config } from './schema.ts';
 
 /** The plugins that ship with the program. The code of one that is switched off is never loaded. */
@@ -58,7 +59,7 @@ export async function importPlugins(
         const file = load ? `plugins/${id}` : findPlugin(id, folder);
         if (file === undefined) return `plugins.${id}: ${noSuchPlugin(id)}${pathHint(id, folder)}`;
         try {
-          const module = await (load ? load() : (import(file) as Promise<{ default: unknown }>));
+          const module = await (load ? load() : fromOutside(file));
           if (!isPlugin(module.default))
             return `plugins.${id}: the default export of ${file} is not a plugin`;
           const problem = load ? undefined : contractProblem(module.default);
@@ -73,6 +74,11 @@ export async function importPlugins(
     plugins: loaded.filter((entry) => typeof entry !== 'string'),
     problems: [...misspelt, ...loaded.filter((entry) => typeof entry === 'string')],
   };
+}
+
+async function fromOutside(file: string): Promise<{ default: unknown }> {
+  await provideEntryPoints();
+  return import(file);
 }
 
 interface EnabledPlugin {
@@ -107,12 +113,25 @@ function noSuchPlugin(id: string): string {
  * Undefined when there is nothing of this name.
  */
 function findPlugin(id: string, folder: string): string | undefined {
-  if (isPath(id)) return resolved(resolve(folder, id), folder);
+  if (isPath(id)) {
+    const path = resolve(folder, id);
+    return exportOf(path) ?? resolved(path, folder);
+  }
   for (const from of [folder, import.meta.dirname]) {
     const parent = installedIn(id, from);
     if (parent !== undefined) return resolved(id, parent);
   }
   return undefined;
+}
+
+/** What a folder's package.json exports. A path to a folder heeds only its `main`; a package finds its exports by its own name. */
+function exportOf(folder: string): string | undefined {
+  try {
+    const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return exports === undefined ? undefined : resolved(name, folder);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What to write instead, where a path was written like the name of a package. */

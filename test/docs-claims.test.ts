@@ -30,6 +30,7 @@ const folderPages = [
   'plugins',
   'runtime',
   'config',
+  'sdk',
   'test',
   'bench',
   'scripts',
@@ -157,7 +158,9 @@ it.each(pages)('%s links to pages and headings that exist', (page) => {
 it.each(pages)('%s names files and config keys that exist', (page) => {
   const named = [...source(page).matchAll(/`([^`\s]+)`/g)].map(([, name = '']) => name);
   const files = named
-    .filter((name) => /^(core|machines|plugins|runtime|config|test|bench|scripts|demo)\/[\w./-]+$/.test(name))
+    .filter((name) =>
+      /^(core|machines|plugins|runtime|config|sdk|test|bench|scripts|demo)\/[\w./-]+$/.test(name),
+    )
     // The example of CONTRIBUTING.md.
     .filter((name) => !/\/notes[./]/.test(name));
   expect(files.filter((name) => !existsSync(join(root, name)))).toEqual([]);

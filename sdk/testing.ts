@@ -1,0 +1,11 @@
+/**
+ * `millrace/testing`: tests of plugins with the whole program, virtual time and no sockets. Needs Bun, and no test framework of its
+ * own. Guide: docs/plugins.
+ */
+export { allPlugins, anotherAccount, type OtherAccount } from '../test/kit/all-plugins.ts';
+export { type ScriptedAttempt, scriptedEffect } from '../test/kit/scripted-effect.ts';
+export type { ScriptedMedia, ScriptedPublish } from '../test/kit/scripted-media.ts';
+export type { ScriptedOutbound } from '../test/kit/scripted-outbound.ts';
+export type { ScriptedRecorder } from '../test/kit/scripted-recorder.ts';
+export { type VirtualClock, virtualClock } from '../test/kit/virtual-clock.ts';
+export { bootstrapKey, type World, world } from '../test/kit/world.ts';
