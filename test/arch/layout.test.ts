@@ -33,8 +33,6 @@ const holdLongFunctions = [
   'runtime/drivers/bus/kafka/producer.ts',
   'runtime/drivers/bus/kafka/pump.ts',
   'runtime/drivers/bus/kafka/share.ts',
-  'runtime/drivers/bus/memory/broker.ts',
-  'runtime/drivers/bus/memory/index.ts',
   'runtime/drivers/store/redis/index.ts',
   'runtime/drivers/store/redis/link.ts',
   'runtime/drivers/store/redis/resources.ts',

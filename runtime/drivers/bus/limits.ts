@@ -19,13 +19,3 @@ export const holdingLimits = {
 };
 
 export const { delivered, assignRetry, longestAssignRetry, restartPace, reachedInterval } = holdingLimits;
-
-/** The broker in memory, which is for tests. */
-export const memoryLimits = {
-  /** Records kept of one partition. Beyond: the oldest go, as when the retention of a topic has passed. */
-  retained: 100_000,
-  /** How long a node that is cut off waits for the answer to what it sent, ms. Beyond: 503 `bus.unknown`. */
-  sendTimeout: 5000,
-  /** How long a node that is cut off keeps its partitions, ms. Beyond: they go to the other nodes. */
-  sessionTimeout: 6000,
-};

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { jsonLog } from '../../../core/base/log.ts';
 import type { Bus } from '../../../core/ports/bus.ts';
-import { memoryBroker } from '../../../runtime/drivers/bus/memory/broker.ts';
-import { memoryBus } from '../../../runtime/drivers/bus/memory/index.ts';
+import { memoryBroker } from '../../kit/bus/broker.ts';
+import { memoryBus } from '../../kit/bus/memory-bus.ts';
 import { virtualClock } from '../../kit/virtual-clock.ts';
 import { held, numbers, type OpenedBus, witness } from './check.ts';
 import { checkOf, mutants } from './mutants.ts';

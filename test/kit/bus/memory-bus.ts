@@ -1,7 +1,7 @@
-import { Fault, hasCode } from '../../../../core/base/fault.ts';
-import type { Log } from '../../../../core/base/log.ts';
-import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
-import type { Clock } from '../../../../core/ports/clock.ts';
+import { Fault, hasCode } from '../../../core/base/fault.ts';
+import type { Log } from '../../../core/base/log.ts';
+import type { Bus, PartitionOwner } from '../../../core/ports/bus.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
 import {
   checkCount,
   checkPartition,
@@ -10,10 +10,10 @@ import {
   closedFault,
   unknownFault,
   unreachableFault,
-} from '../checks.ts';
-import { type Holding, holding } from '../holding.ts';
-import { delivered, memoryLimits, reachedInterval } from '../limits.ts';
-import type { MemoryBroker } from './broker.ts';
+} from '../../../runtime/drivers/bus/checks.ts';
+import { type Holding, holding } from '../../../runtime/drivers/bus/holding.ts';
+import { delivered, reachedInterval } from '../../../runtime/drivers/bus/limits.ts';
+import { type MemoryBroker, memoryLimits } from './broker.ts';
 
 /** A node's bus on a broker in memory: for tests of several nodes in one process, in virtual time. */
 export function memoryBus(options: {

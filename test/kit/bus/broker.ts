@@ -1,6 +1,14 @@
-import type { LogRange, LogRecord } from '../../../../core/ports/bus.ts';
-import type { Clock } from '../../../../core/ports/clock.ts';
-import { memoryLimits } from '../limits.ts';
+import type { LogRange, LogRecord } from '../../../core/ports/bus.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+
+export const memoryLimits = {
+  /** Records kept of one partition. Beyond: the oldest go, as when the retention of a topic has passed. */
+  retained: 100_000,
+  /** How long a node that is cut off waits for the answer to what it sent, ms. Beyond: 503 `bus.unknown`. */
+  sendTimeout: 5000,
+  /** How long a node that is cut off keeps its partitions, ms. Beyond: they go to the other nodes. */
+  sessionTimeout: 6000,
+};
 
 /**
  * What the nodes of one process share instead of an engine: the logs, who consumes what, and faults on demand. It runs
