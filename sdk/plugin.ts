@@ -1,14 +1,12 @@
 /**
  * `millrace/plugin`: everything that a plugin outside this repository imports. A name that is here keeps its meaning within one
- * `contractVersion`; `sdk/api.md` shows all of them with their types. Guide: docs/plugins.
+ * contract version; `sdk/api.md` shows all of them with their types. Guide: docs/plugins. Sorted by `npm run fix`.
  */
 
 export { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 export { Elysia } from 'elysia';
 export { and, assign, cancel, emit, enqueueActions, not, or, raise, setup, stateIn } from 'xstate';
-// ── Basics ──
 export { ByteLru, type Room } from '../core/base/byte-lru.ts';
-// ── Schemas and config ──
 export {
   bytesOf,
   durationSchema,
@@ -16,7 +14,6 @@ export {
   milliseconds,
   sizeSchema,
 } from '../core/base/config-fields.ts';
-// ── Faults ──
 export { Fault, hasCode, isRefusal } from '../core/base/fault.ts';
 export { derivedId, isUuid, uuid } from '../core/base/ids.ts';
 export { KeyedQueues } from '../core/base/keyed-queues.ts';
@@ -29,7 +26,6 @@ export { sideBySide } from '../core/base/side-by-side.ts';
 export { SingleFlight } from '../core/base/single-flight.ts';
 export { every, pause, regularly, within } from '../core/base/timing.ts';
 
-// ── Routes ──
 export type { Access, AccessRule } from '../core/http/access.ts';
 export {
   type Authenticator,
@@ -69,7 +65,6 @@ export {
 export { openly, preflight, saysPreflight } from '../core/http/public-access.ts';
 export { type FilterField, flagOf, invalidQuery, limitOf } from '../core/http/query.ts';
 export { type Quota, type QuotaOptions, quota } from '../core/http/quota.ts';
-// ── Actors, effects and events ──
 export type {
   Actors,
   ActorType,
@@ -84,12 +79,9 @@ export type { Attempt, Effect, EffectError } from '../core/plugin/effect.ts';
 export type { EventFeed } from '../core/plugin/events.ts';
 export { faultMaker, faultsOf } from '../core/plugin/fault-table.ts';
 export type { KnownNode, LostNode, NodeInfo, NodeRequest, Nodes, Role } from '../core/plugin/nodes.ts';
-// ── Resources, and fields on those of others ──
 export { type PlainResource, plainResources } from '../core/plugin/plain-resource.ts';
-// ── The plugin itself ──
 export {
   type AnyEffect,
-  contractVersion,
   type Deployment,
   definePlugin,
   effect,
@@ -116,7 +108,6 @@ export {
 export { rowPages } from '../core/plugin/row-pages.ts';
 export { type Services, services } from '../core/plugin/services.ts';
 export { type Collection, collection, type Offer, offer, type Token, token } from '../core/plugin/token.ts';
-// ── Ports: what members of the kit and services are ──
 export type {
   BlobFacts,
   BlobRange,
@@ -174,7 +165,6 @@ export type { Json, Volatile, VolatileEntry } from '../core/ports/volatile.ts';
 export type { Vod } from '../core/vod/answer.ts';
 export type { FilmFile } from '../core/vod/film-media.ts';
 export { job } from '../machines/job.ts';
-// ── What built-in plugins provide, and the collections that they read ──
 export {
   type AssetFile,
   type AssetOrder,

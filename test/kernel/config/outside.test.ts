@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const source = (id: string) => `
-import { contractVersion, definePlugin, Fault } from 'millrace/plugin';
-export default { ...definePlugin({ id: '${id}', summary: 'x', contract: contractVersion }), Fault, version: contractVersion };
+import { definePlugin, Fault, Type } from 'millrace/plugin';
+export default { ...definePlugin({ id: '${id}', summary: 'x', contract: 3 }), Fault, Type };
 `;
 let folder: string;
 const write = async (path: string, text: string) => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
   await write(`${millrace}/package.json`, '{"version": "9.9.9", "exports": {"./plugin": "./plugin.js"}}');
   await write(
     `${millrace}/plugin.js`,
-    'export class Fault {}; export const contractVersion = 99; export const definePlugin = (p) => p;',
+    'export class Fault {}; export const Type = 1; export const definePlugin = (p) => p;',
   );
   await symlink(join(folder, 'package'), join(folder, 'site/node_modules/@acme/views'));
 });
@@ -60,7 +60,7 @@ it.each([
 ])('gives %s the running program', async (_, from, id, plugin) => {
   expect(await load(from, [id])).toEqual({
     problems: [],
-    found: [{ id: plugin, hasOurFault: true, hasOurVersion: true }],
+    found: [{ id: plugin, hasOurFault: true, hasOurType: true }],
   });
 });
 
