@@ -3,7 +3,10 @@
  * installed beside it. A second copy would have Faults that are no Faults here.
  */
 export async function provideEntryPoints(): Promise<void> {
-  const entryPoints = { 'millrace/plugin': await import('../sdk/plugin.ts') };
+  const entryPoints = {
+    'millrace/plugin': await import('../sdk/plugin.ts'),
+    'millrace/client': await import('../sdk/client/index.ts'),
+  };
   Bun.plugin({
     name: 'millrace',
     setup(build) {

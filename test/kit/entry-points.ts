@@ -4,6 +4,7 @@
  */
 const entryPoints = {
   'millrace/plugin': () => import('../../sdk/plugin.ts'),
+  'millrace/client': () => import('../../sdk/client/index.ts'),
   'millrace/testing': () => import('../../sdk/testing.ts'),
 };
 

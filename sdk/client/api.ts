@@ -1,0 +1,1215 @@
+/** Written by scripts/client.ts from the OpenAPI document of the program. Never edit it by hand. */
+
+export type Account = {
+  readonly id: string;
+  readonly name: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+};
+
+export type ApiToken = {
+  readonly id: string;
+  readonly name: string;
+  /** Account that it belongs to. */
+  readonly userId: string;
+  readonly access: {
+    readonly rules?: ReadonlyArray<{
+      readonly resources: readonly string[];
+      readonly methods?: ReadonlyArray<'get' | 'post' | 'put' | 'patch' | 'delete'>;
+    }>;
+    readonly cors?: {
+      readonly allowedOrigins: readonly string[];
+    };
+  };
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+};
+
+export type Asset = {
+  readonly id: string;
+  /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+  readonly name: string;
+  readonly status: 'waiting' | 'ready' | 'failed';
+  /** Why it failed; when ready, why there is no HLS of it. */
+  readonly statusMessage?: string;
+  /** Account that it belongs to. */
+  readonly userId: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number;
+  /** Names it to viewers. */
+  readonly playbackId: string;
+  /** Where it comes from. */
+  readonly source: {
+    readonly type: 'recording';
+    /** The session that was recorded. */
+    readonly sessionId: string;
+  } | {
+    readonly type: 'directUpload';
+  } | {
+    readonly type: 'url';
+    /** From where it was imported, without user, password and query. */
+    readonly url: string;
+  } | {
+    readonly type: 'transcode';
+    /** The asset that it was made of, which may be gone since. */
+    readonly inputAssetId: string;
+  };
+  /** Values of your own; names have up to 100 characters. */
+  readonly userTags: Readonly<Record<string, string | number | boolean>>;
+  readonly createdByTokenName?: string;
+  /** When ready: bytes. */
+  readonly size?: number;
+  /** When ready: of the bytes at `downloadUrl`. */
+  readonly hash?: ReadonlyArray<{
+    readonly hash: string;
+    readonly algorithm: 'md5' | 'sha256';
+  }>;
+  /** When ready. What is not known of a track is left out. */
+  readonly videoSpec?: {
+    /** `mp4`, or `mov` of a QuickTime film with these codecs. */
+    readonly format: string;
+    /** Seconds. */
+    readonly duration: number;
+    /** bit/s */
+    readonly bitrate: number;
+    readonly tracks: ReadonlyArray<{
+      readonly type: 'video';
+      readonly codec: string;
+      /** Seconds. */
+      readonly duration: number;
+      /** bit/s */
+      readonly bitrate: number;
+      /** On average. */
+      readonly fps?: number;
+      readonly width?: number;
+      readonly height?: number;
+      readonly pixelFormat?: string;
+    } | {
+      readonly type: 'audio';
+      readonly codec: string;
+      /** Seconds. */
+      readonly duration: number;
+      /** bit/s */
+      readonly bitrate: number;
+      readonly channels?: number;
+      readonly sampleRate?: number;
+    }>;
+  };
+  /** When ready: the file, for everyone who knows the URL. */
+  readonly downloadUrl?: string;
+  /** When ready, of a film that was made an mp4: the file that came, for everyone who knows the URL. */
+  readonly originalUrl?: string;
+  /** When ready, of a file that can be played in pieces: HLS, for everyone who knows the URL. */
+  readonly playbackUrl?: string;
+  /** When ready and playable over HLS: a public JPEG; `?time=` is the moment in seconds. */
+  readonly thumbnailUrl?: string;
+  /** Likewise: WebVTT with pictures of the whole film on one sheet, for the seek bar of a player. */
+  readonly storyboardUrl?: string;
+};
+
+export type HealthPoint = {
+  /** Epoch milliseconds. */
+  readonly time: number;
+  /** bit/s */
+  readonly ingestRate: number;
+  /** Frames per second as they arrived. */
+  readonly fps: number;
+  /** Longest, seconds. */
+  readonly keyFrameInterval: number;
+  /** Greatest difference of delays, ms. */
+  readonly jitter: number;
+  /** Missing media, ms. */
+  readonly dropped: number;
+  /** Messages that came 2 s late or more. */
+  readonly late: number;
+  /** Different viewers of the last seconds. */
+  readonly viewerCount: number;
+  /** There was no issue. */
+  readonly isHealthy: boolean;
+  /** In plain words, what to do about it. */
+  readonly issues: readonly string[];
+};
+
+export type Ingest = {
+  readonly ingest: string;
+  readonly playback: string;
+  /** With `first=false`. */
+  readonly base?: string;
+  /** With `first=false`: of a node that has one. */
+  readonly region?: string;
+};
+
+export type NewApiToken = {
+  readonly id: string;
+  readonly name: string;
+  /** Account that it belongs to. */
+  readonly userId: string;
+  readonly access: {
+    readonly rules?: ReadonlyArray<{
+      readonly resources: readonly string[];
+      readonly methods?: ReadonlyArray<'get' | 'post' | 'put' | 'patch' | 'delete'>;
+    }>;
+    readonly cors?: {
+      readonly allowedOrigins: readonly string[];
+    };
+  };
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** The secret. */
+  readonly key: string;
+};
+
+export type Playback = {
+  readonly type: 'live' | 'vod' | 'recording';
+  readonly meta: {
+    /** 1 while it is on the air. */
+    readonly live: 1 | 0;
+    /** Of a live stream: `upcoming` before its first broadcast, `live`, `interrupted` while the connection of its encoder is lost and may come back, `over`. */
+    readonly phase?: 'upcoming' | 'live' | 'interrupted' | 'over';
+    readonly recording?: {
+      /** Id of the session: `GET /api/playback/{id}` says where its recording is watched. */
+      readonly id: string;
+      readonly status: 'waiting' | 'ready';
+    };
+    /** Best first. */
+    readonly source: ReadonlyArray<{
+      /** What it is, for people; players compare it too. */
+      readonly hrn: string;
+      /** Media type, with the `html5/` before it that players expect. */
+      readonly type: string;
+      readonly url: string;
+    }>;
+  };
+};
+
+export type Profile = {
+  /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+  readonly name: string;
+  readonly width: number;
+  readonly height: number;
+  /** bit/s */
+  readonly bitrate: number;
+  /** 0 = the source's; never more than it has */
+  readonly fps: number;
+  readonly fpsDen?: number;
+  /** Seconds, such as "2", or "intra". */
+  readonly gop?: string;
+  /** H264Baseline, H264Main, H264High or H264ConstrainedHigh. */
+  readonly profile?: 'H264Baseline' | 'H264Main' | 'H264High' | 'H264ConstrainedHigh';
+  readonly encoder?: 'H.264';
+};
+
+export type Stream = {
+  readonly id: string;
+  readonly kind: 'stream';
+  /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+  readonly name: string;
+  /** Sessions only: the stream. */
+  readonly parentId?: string;
+  /** Account that it belongs to. */
+  readonly userId: string;
+  /** Epoch seconds. */
+  readonly createdAt: number;
+  /** The same in milliseconds. */
+  readonly createdAtMs: number;
+  readonly createdByTokenName: string;
+  /** Secret of the encoder; not of sessions. */
+  readonly streamKey?: string;
+  /** URL for the encoder, with the key: a secret. Not of sessions. */
+  readonly ingestUrl?: string;
+  /** The same for encoders that want server and key separately. */
+  readonly ingest?: {
+    readonly url: string;
+    readonly key: string;
+  };
+  /** Not of sessions. */
+  readonly suspended?: boolean;
+  /** Its id for viewers. */
+  readonly playbackId: string;
+  /** HLS. For a session while it is on the air, and again when its recording is ready. */
+  readonly playbackUrl?: string;
+  /** A page that plays the same. */
+  readonly watchUrl?: string;
+  /** Values of your own; names have up to 100 characters. */
+  readonly userTags: Readonly<Record<string, string | number | boolean>>;
+  readonly holdSeconds?: number;
+  /** The playlist works. */
+  readonly isActive: boolean;
+  /** While active: the broadcast itself has no issue. Issues of targets that it is sent on to leave it true. */
+  readonly isHealthy?: boolean;
+  /** While active: bit/s. */
+  readonly ingestRate?: number;
+  /** While active: different viewers of the last seconds. */
+  readonly viewerCount?: number;
+  /** What is wrong, in plain words. */
+  readonly issues: readonly string[];
+  /** Last media, epoch milliseconds. */
+  readonly lastSeen?: number;
+  readonly sourceBytes: number;
+  readonly sourceSegments: number;
+  /** Seconds. */
+  readonly sourceSegmentsDuration: number;
+  /** Renditions beside the source. */
+  readonly profiles: readonly Profile[];
+  /** Where broadcasts are pushed to. */
+  readonly multistream: {
+    readonly targets: ReadonlyArray<{
+      readonly profile: string;
+      readonly id: string;
+      readonly videoOnly?: boolean;
+    }>;
+  };
+  /** Whether new sessions are recorded. */
+  readonly record: boolean;
+  /** Only while `record` is true: of a stream that of its newest recorded session. */
+  readonly recordingStatus?: 'waiting' | 'ready';
+  /** Of a session that is off the air: when its recording will be ready unless it comes back, epoch ms. */
+  readonly recordingReadyBy?: number;
+  /** HLS of the recording. Only when it is ready. */
+  readonly recordingUrl?: string;
+  /** The recording as one file. Only when it is ready. */
+  readonly mp4Url?: string;
+  /** While active: a current picture, a public JPEG. */
+  readonly thumbnailUrl?: string;
+};
+
+export type Target = {
+  readonly id: string;
+  readonly name: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  readonly disabled?: true;
+};
+
+export type Task = {
+  readonly id: string;
+  readonly type: 'upload' | 'import' | 'export' | 'recording' | 'transcode';
+  /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+  readonly name: string;
+  /** Account that it belongs to. */
+  readonly userId: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  readonly inputAssetId?: string;
+  /** The asset that it creates. */
+  readonly outputAssetId?: string;
+  readonly createdByTokenName?: string;
+  /** What was requested, under the name of the type. Secrets are left out. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** When completed: the result, under the name of the type. For an upload `assetSpec`, and the keys of its blobs: `videoFilePath`, `metadataFilePath`. */
+  readonly output?: Readonly<Record<string, unknown>>;
+  readonly status: {
+    readonly phase: 'pending' | 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled';
+    /** Epoch milliseconds. */
+    readonly updatedAt: number;
+    /** Starts again with a retry, and with each attempt of the server. */
+    readonly progress: number;
+    /** Why it failed; while it waits for another attempt, why the last one ended. */
+    readonly errorMessage?: string;
+    /** How often a client has retried it. */
+    readonly retries?: number;
+  };
+};
+
+export type Webhook = {
+  readonly id: string;
+  readonly kind: 'webhook';
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  /** Only events of this stream are sent. */
+  readonly streamId?: string;
+  readonly userId: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** From the newest attempts in the delivery log. */
+  readonly status: {
+    /** Epoch milliseconds. */
+    readonly lastTriggeredAt?: number;
+    readonly lastFailure?: {
+      /** Epoch milliseconds. */
+      readonly timestamp: number;
+      readonly event: string;
+      /** Why there was no answer. */
+      readonly error?: string;
+      readonly statusCode?: number;
+      /** Its first 1 KiB. */
+      readonly response?: string;
+    };
+  };
+};
+
+export type WebhookLogEntry = {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly event: string;
+  /** Id of the event: the same in all attempts. */
+  readonly deliveryId: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** 1 for the first; 0 for test and resend. */
+  readonly attempt: number;
+  readonly success: boolean;
+  /** Epoch milliseconds. */
+  readonly nextAttemptAt?: number;
+  readonly request: {
+    readonly url: string;
+    /** Without the signature. */
+    readonly headers: {
+      readonly 'content-type'?: string;
+      readonly 'user-agent'?: string;
+      readonly 'webhook-id'?: string;
+      /** Seconds. */
+      readonly 'webhook-timestamp'?: string;
+    };
+    /** Absent when the log no longer has it. */
+    readonly body?: string;
+    /** The log has only the beginning. */
+    readonly isCut?: true;
+  };
+  readonly response?: {
+    readonly status: number;
+    /** Its first 1 KiB. */
+    readonly body: string;
+  };
+  /** Why there is no response. */
+  readonly error?: string;
+};
+
+/** What every call takes. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** On top of those that the client sends. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** For a POST whose repeat is recognised. */
+export interface OnceOptions extends CallOptions {
+  /** Default: a new one for each call, so that the call can be tried again. */
+  readonly idempotencyKey?: string;
+}
+
+/** The calls of the API that answer with JSON. Each rejects with a `MillraceError` when the server refuses. */
+export interface Api {
+  /** 200 while the process runs. `GET /health/live` */
+  getLiveness(call?: CallOptions): Promise<{
+    readonly status: 'live';
+  }>;
+  /** 200 when the server is ready, with `issues` for operators; 503 while an engine does not answer, and while the server is stopping. `GET /health/ready` */
+  getReadiness(call?: CallOptions): Promise<{
+    readonly status: 'ready';
+    /** Problems for operators: disks that are nearly full, reactions of plugins that hang or fail. */
+    readonly issues?: readonly string[];
+  }>;
+  /** Creates an account; only for keys of the admin account. 201 with the account. `POST /api/account` */
+  createAccount(call: {
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name: string;
+      };
+    } & OnceOptions): Promise<Account>;
+  /** Creates an API key. 201 with the secret `key`, which is never shown again. `POST /api/api-token` */
+  createApiToken(call: {
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        readonly access?: {
+          readonly rules?: ReadonlyArray<{
+            readonly resources: readonly string[];
+            readonly methods?: ReadonlyArray<'get' | 'post' | 'put' | 'patch' | 'delete'>;
+          }>;
+          readonly cors?: {
+            readonly allowedOrigins: readonly string[];
+          };
+        };
+        /** Account of the new key; only for keys of the admin account. */
+        readonly accountId?: string;
+      };
+    } & OnceOptions): Promise<NewApiToken>;
+  /** Lists API keys without their secrets; parameters as for streams. `GET /api/api-token` */
+  listApiTokens(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'userId';
+          readonly value: string;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly ApiToken[]>;
+  /** One API key, without its secret. `GET /api/api-token/{id}` */
+  getApiToken(call: {
+      readonly id: string;
+    } & CallOptions): Promise<ApiToken>;
+  /** Deletes an API key: it stops working at once, and event streams opened with it end. 204. `DELETE /api/api-token/{id}` */
+  deleteApiToken(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
+  /** Lists streams and sessions, newest first. `GET /api/stream` */
+  listStreams(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'isActive';
+          readonly value: boolean;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'parentId';
+          readonly value: string;
+        } | {
+          readonly id: 'playbackId';
+          readonly value: string;
+        } | {
+          readonly id: 'suspended';
+          readonly value: boolean;
+        } | {
+          readonly id: 'userId';
+          readonly value: string;
+        } | {
+          readonly id: 'record';
+          readonly value: boolean;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+        /** No sessions. */
+        readonly streamsonly?: '1' | '0' | 'true' | 'false';
+        /** Only sessions. */
+        readonly sessionsonly?: '1' | '0' | 'true' | 'false';
+        /** Only what is on the air. */
+        readonly active?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly Stream[]>;
+  /** Creates a stream. 201 with the stream. `POST /api/stream` */
+  createStream(call: {
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name: string;
+        /** While true, there is no broadcast: a running one ends, and new ones are refused. */
+        readonly suspended?: boolean;
+        /** How long a broadcast stays on the air after its connection broke, instead of `plugins.streams.hold`. */
+        readonly holdSeconds?: number;
+        /** Values of your own; names have up to 100 characters. */
+        readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+        /** Renditions beside the source. */
+        readonly profiles?: readonly Profile[];
+        /** Where broadcasts are pushed to. Each target has either `id`, or `spec` to create one. Without `targets` there are none. */
+        readonly multistream?: {
+          readonly targets?: ReadonlyArray<{
+            /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+            readonly profile: string;
+            readonly id?: string;
+            readonly spec?: {
+              /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+              readonly name?: string;
+              /** An rtmp://, rtmps:// or srt:// URL of at most 2000 characters. */
+              readonly url: string;
+            };
+            readonly videoOnly?: boolean;
+          }>;
+        };
+        /** Whether new sessions are recorded. */
+        readonly record?: boolean;
+      };
+    } & OnceOptions): Promise<Stream>;
+  /** Lists the sessions of a stream, newest first. `GET /api/stream/{id}/sessions` */
+  listStreamSessions(call: {
+      readonly id: string;
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'isActive';
+          readonly value: boolean;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'parentId';
+          readonly value: string;
+        } | {
+          readonly id: 'playbackId';
+          readonly value: string;
+        } | {
+          readonly id: 'suspended';
+          readonly value: boolean;
+        } | {
+          readonly id: 'userId';
+          readonly value: string;
+        } | {
+          readonly id: 'record';
+          readonly value: boolean;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+        /** 1: only recorded sessions, 0: only others. */
+        readonly record?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly Stream[]>;
+  /** Lists the sessions of all streams, newest first. `GET /api/session` */
+  listSessions(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'isActive';
+          readonly value: boolean;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'parentId';
+          readonly value: string;
+        } | {
+          readonly id: 'playbackId';
+          readonly value: string;
+        } | {
+          readonly id: 'suspended';
+          readonly value: boolean;
+        } | {
+          readonly id: 'userId';
+          readonly value: string;
+        } | {
+          readonly id: 'record';
+          readonly value: boolean;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly Stream[]>;
+  /** One session. `GET /api/session/{id}` */
+  getSession(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Stream>;
+  /** One stream or session. `GET /api/stream/{id}` */
+  getStream(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Stream>;
+  /** Changes the fields that the body names. 204. `PATCH /api/stream/{id}` */
+  changeStream(call: {
+      readonly id: string;
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        /** While true, there is no broadcast: a running one ends, and new ones are refused. */
+        readonly suspended?: boolean;
+        /** How long a broadcast stays on the air after its connection broke, instead of `plugins.streams.hold`. */
+        readonly holdSeconds?: number;
+        /** Values of your own; names have up to 100 characters. */
+        readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+        /** Renditions beside the source. */
+        readonly profiles?: readonly Profile[];
+        /** Where broadcasts are pushed to. Each target has either `id`, or `spec` to create one. Without `targets` there are none. */
+        readonly multistream?: {
+          readonly targets?: ReadonlyArray<{
+            /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+            readonly profile: string;
+            readonly id?: string;
+            readonly spec?: {
+              /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+              readonly name?: string;
+              /** An rtmp://, rtmps:// or srt:// URL of at most 2000 characters. */
+              readonly url: string;
+            };
+            readonly videoOnly?: boolean;
+          }>;
+        };
+        /** Whether new sessions are recorded. */
+        readonly record?: boolean;
+      };
+    } & CallOptions): Promise<undefined>;
+  /** Deletes a stream and ends its broadcast. 204. `DELETE /api/stream/{id}` */
+  deleteStream(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
+  /** Ends the broadcast and the session. 204, also when nothing is being broadcast. `DELETE /api/stream/{id}/terminate` */
+  terminateStream(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
+  /** Gives the stream a new key; the old one stops working at once. 200 with the stream. `POST /api/stream/{id}/rotate-key` */
+  rotateStreamKey(call: {
+      readonly id: string;
+    } & OnceOptions): Promise<Stream>;
+  /** Health of a broadcast over the last hour, a point for each 5 s; of a parent its newest session. `GET /api/stream/{id}/health` */
+  getStreamHealth(call: {
+      readonly id: string;
+    } & CallOptions): Promise<readonly HealthPoint[]>;
+  /** Creates a multistream target. 201 with the target; its URL is never shown again. `POST /api/multistream/target` */
+  createTarget(call: {
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        /** An rtmp://, rtmps:// or srt:// URL of at most 2000 characters. */
+        readonly url: string;
+        readonly disabled?: boolean;
+      };
+    } & OnceOptions): Promise<Target>;
+  /** Lists multistream targets; parameters as for streams. `GET /api/multistream/target` */
+  listTargets(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'disabled';
+          readonly value: boolean;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly Target[]>;
+  /** One multistream target. `GET /api/multistream/target/{id}` */
+  getTarget(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Target>;
+  /** Changes the fields of a multistream target that the body names. 204. `PATCH /api/multistream/target/{id}` */
+  changeTarget(call: {
+      readonly id: string;
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        /** An rtmp://, rtmps:// or srt:// URL of at most 2000 characters. */
+        readonly url?: string;
+        readonly disabled?: boolean;
+      };
+    } & CallOptions): Promise<undefined>;
+  /** Deletes a multistream target. 204. `DELETE /api/multistream/target/{id}` */
+  deleteTarget(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
+  /** Lists tasks, newest first; parameters as for streams. `GET /api/task` */
+  listTasks(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'type';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'phase';
+          readonly value: string;
+        } | {
+          readonly id: 'userId';
+          readonly value: string;
+        } | {
+          readonly id: 'inputAssetId';
+          readonly value: string;
+        } | {
+          readonly id: 'outputAssetId';
+          readonly value: string;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly Task[]>;
+  /** One task: its progress and its result. `GET /api/task/{id}` */
+  getTask(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Task>;
+  /** Retries a failed or cancelled task. For an upload, send the file again to the URLs in `params.upload`. `POST /api/task/{id}/retry` */
+  retryTask(call: {
+      readonly id: string;
+    } & OnceOptions): Promise<Task>;
+  /** Cancels a task that has not ended. The asset that waits for it fails. `POST /api/task/{id}/cancel` */
+  cancelTask(call: {
+      readonly id: string;
+    } & OnceOptions): Promise<Task>;
+  /** Creates an asset and returns URLs for the upload of its file, by PUT or tus. They are valid for 12 h and need no key. `POST /api/asset/request-upload` */
+  requestUpload(call: {
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name: string;
+        /** Values of your own; names have up to 100 characters. */
+        readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+      };
+    } & OnceOptions): Promise<{
+    /** Takes a PUT of the file, without a key, from pages of every origin. */
+    readonly url: string;
+    /** The same for tus 1.0.0 clients, which can go on where they were cut off. */
+    readonly tusEndpoint: string;
+    readonly asset: Asset;
+    readonly task: Task;
+  }>;
+  /** Creates an asset whose file the server fetches from a URL. 201 with the asset and the task of the import; the task shows the progress. `POST /api/asset/import` */
+  importAsset(call: {
+      readonly body: {
+        /** http or https. A user and password in it are sent as Basic authentication. They, signatures and tokens are never shown. */
+        readonly url: string;
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        /** Values of your own; names have up to 100 characters. */
+        readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+      };
+    } & OnceOptions): Promise<{
+    readonly asset: Asset;
+    readonly task: Task;
+  }>;
+  /** Lists assets, newest first; parameters as for streams. `GET /api/asset` */
+  listAssets(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'status';
+          readonly value: string;
+        } | {
+          readonly id: 'size';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'updatedAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'playbackId';
+          readonly value: string;
+        } | {
+          readonly id: 'userId';
+          readonly value: string;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly Asset[]>;
+  /** One asset. `GET /api/asset/{id}` */
+  getAsset(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Asset>;
+  /** Changes the fields that the body names. 200 with the asset. `PATCH /api/asset/{id}` */
+  changeAsset(call: {
+      readonly id: string;
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        /** Values of your own; names have up to 100 characters. */
+        readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+      };
+    } & CallOptions): Promise<Asset>;
+  /** Deletes an asset and its file; if it is a recording, also the recording. 204. `DELETE /api/asset/{id}` */
+  deleteAsset(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
+  /** Transcodes an asset with a profile into a new asset. Answers 201 with the new asset and the task that makes it; the task shows the progress. `POST /api/asset/{id}/transcode` */
+  transcodeAsset(call: {
+      readonly id: string;
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        readonly profile: Profile;
+      };
+    } & OnceOptions): Promise<{
+    readonly asset: Asset;
+    readonly task: Task;
+  }>;
+  /** Exports the file of an asset to IPFS or to a URL. 201 with the task, which shows progress and result. `POST /api/asset/{id}/export` */
+  exportAsset(call: {
+      readonly id: string;
+      readonly body: {
+        /** To IPFS. May be empty. */
+        readonly ipfs?: {
+          /** Your account at the pinning service: either `jwt`, or `apiKey` and `apiSecret`. Default: what the deployment has set. Never shown again. */
+          readonly pinning?: {
+            /** Token of the account. */
+            readonly jwt?: string;
+            /** With apiSecret. */
+            readonly apiKey?: string;
+            /** With apiKey. */
+            readonly apiSecret?: string;
+          };
+          /** Changes the ERC-1155 metadata as a JSON Merge Patch does: objects merge, `null` deletes, everything else replaces. */
+          readonly erc1155Metadata?: Readonly<Record<string, unknown>>;
+          /** The older name of `erc1155Metadata`; one of both. */
+          readonly nftMetadata?: Readonly<Record<string, unknown>>;
+        };
+        /** To a URL of your own. */
+        readonly custom?: {
+          /** Where the file goes, such as a signed URL. What is behind `?` is never shown again. */
+          readonly url: string;
+          /** `PUT` (default), `POST` or `PATCH`, in any case. */
+          readonly method?: string;
+          /** Sent with the file. Their values are never shown again. `Content-Type` is `video/mp4` unless it is among them; those that say where the request goes and where it ends are ours. */
+          readonly headers?: Readonly<Record<string, string>>;
+        };
+      };
+    } & OnceOptions): Promise<{
+    readonly task: Task;
+  }>;
+  /** Sets whether new sessions are recorded. 204. `PATCH /api/stream/{id}/record` */
+  setRecord(call: {
+      readonly id: string;
+      readonly body: {
+        readonly record: boolean;
+      };
+    } & CallOptions): Promise<undefined>;
+  /** Where a playback id, session or asset can be watched. No key is needed. `GET /api/playback/{id}` */
+  getPlayback(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Playback>;
+  /** URLs for encoders and players: the nearest pair, or all with `first=false`. No key is needed. `GET /api/ingest` */
+  getIngest(call?: {
+      readonly query?: {
+        /** Only the nearest, which is the default; `false`: all, nearest first. */
+        readonly first?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly Ingest[]>;
+  /** Lists delivery attempts, newest first; parameters as for streams. `GET /api/webhook/{id}/log` */
+  listWebhookLog(call: {
+      readonly id: string;
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'event';
+          readonly value: string;
+        } | {
+          readonly id: 'deliveryId';
+          readonly value: string;
+        } | {
+          readonly id: 'success';
+          readonly value: boolean;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'duration';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'attempt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly WebhookLogEntry[]>;
+  /** One attempt: the request, and the first 1 KiB of the answer. `GET /api/webhook/{id}/log/{logId}` */
+  getWebhookLogEntry(call: {
+      readonly id: string;
+      readonly logId: string;
+    } & CallOptions): Promise<WebhookLogEntry>;
+  /** Sends a delivery again, with the same id, to the current address. 200 with the new log entry. `POST /api/webhook/{id}/log/{logId}/resend` */
+  resendWebhookDelivery(call: {
+      readonly id: string;
+      readonly logId: string;
+    } & OnceOptions): Promise<WebhookLogEntry>;
+  /** Sends an example of an event now. 200 with the log entry, whatever the endpoint answered. `POST /api/webhook/{id}/test` */
+  testWebhook(call: {
+      readonly id: string;
+      readonly body: {
+        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed';
+      };
+    } & OnceOptions): Promise<WebhookLogEntry>;
+  /** Creates a webhook. 201 with the webhook; its secret is never shown. `POST /api/webhook` */
+  createWebhook(call: {
+      readonly body: {
+        readonly name: string;
+        /** An http:// or https:// URL of at most 2000 characters, without control characters. */
+        readonly url: string;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed'>;
+        readonly streamId?: string | null;
+        /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
+        readonly sharedSecret?: string | null;
+      };
+    } & OnceOptions): Promise<Webhook>;
+  /** Lists webhooks; parameters as for streams. `GET /api/webhook` */
+  listWebhooks(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'url';
+          readonly value: string;
+        } | {
+          readonly id: 'streamId';
+          readonly value: string;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'userId';
+          readonly value: string;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: '1' | '0' | 'true' | 'false';
+      };
+    } & CallOptions): Promise<readonly Webhook[]>;
+  /** One webhook, with the `status` of its deliveries. `GET /api/webhook/{id}` */
+  getWebhook(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Webhook>;
+  /** Replaces a webhook. A new `sharedSecret` and the previous one both sign for 24 h. 200 with the webhook. `PUT /api/webhook/{id}` */
+  replaceWebhook(call: {
+      readonly id: string;
+      readonly body: {
+        readonly name: string;
+        /** An http:// or https:// URL of at most 2000 characters, without control characters. */
+        readonly url: string;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed'>;
+        readonly streamId?: string | null;
+        /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
+        readonly sharedSecret?: string | null;
+      };
+    } & CallOptions): Promise<Webhook>;
+  /** Deletes a webhook, its waiting deliveries and its log. 204. `DELETE /api/webhook/{id}` */
+  deleteWebhook(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
+}
+
+/** Method, path, and whether a repeat is recognised by its Idempotency-Key. */
+export const operations = {
+  getLiveness: { method: 'GET', path: '/health/live' },
+  getReadiness: { method: 'GET', path: '/health/ready' },
+  createAccount: { method: 'POST', path: '/api/account', isOnce: true },
+  createApiToken: { method: 'POST', path: '/api/api-token', isOnce: true },
+  listApiTokens: { method: 'GET', path: '/api/api-token' },
+  getApiToken: { method: 'GET', path: '/api/api-token/{id}' },
+  deleteApiToken: { method: 'DELETE', path: '/api/api-token/{id}' },
+  listStreams: { method: 'GET', path: '/api/stream' },
+  createStream: { method: 'POST', path: '/api/stream', isOnce: true },
+  listStreamSessions: { method: 'GET', path: '/api/stream/{id}/sessions' },
+  listSessions: { method: 'GET', path: '/api/session' },
+  getSession: { method: 'GET', path: '/api/session/{id}' },
+  getStream: { method: 'GET', path: '/api/stream/{id}' },
+  changeStream: { method: 'PATCH', path: '/api/stream/{id}' },
+  deleteStream: { method: 'DELETE', path: '/api/stream/{id}' },
+  terminateStream: { method: 'DELETE', path: '/api/stream/{id}/terminate' },
+  rotateStreamKey: { method: 'POST', path: '/api/stream/{id}/rotate-key', isOnce: true },
+  getStreamHealth: { method: 'GET', path: '/api/stream/{id}/health' },
+  createTarget: { method: 'POST', path: '/api/multistream/target', isOnce: true },
+  listTargets: { method: 'GET', path: '/api/multistream/target' },
+  getTarget: { method: 'GET', path: '/api/multistream/target/{id}' },
+  changeTarget: { method: 'PATCH', path: '/api/multistream/target/{id}' },
+  deleteTarget: { method: 'DELETE', path: '/api/multistream/target/{id}' },
+  listTasks: { method: 'GET', path: '/api/task' },
+  getTask: { method: 'GET', path: '/api/task/{id}' },
+  retryTask: { method: 'POST', path: '/api/task/{id}/retry', isOnce: true },
+  cancelTask: { method: 'POST', path: '/api/task/{id}/cancel', isOnce: true },
+  requestUpload: { method: 'POST', path: '/api/asset/request-upload', isOnce: true },
+  importAsset: { method: 'POST', path: '/api/asset/import', isOnce: true },
+  listAssets: { method: 'GET', path: '/api/asset' },
+  getAsset: { method: 'GET', path: '/api/asset/{id}' },
+  changeAsset: { method: 'PATCH', path: '/api/asset/{id}' },
+  deleteAsset: { method: 'DELETE', path: '/api/asset/{id}' },
+  transcodeAsset: { method: 'POST', path: '/api/asset/{id}/transcode', isOnce: true },
+  exportAsset: { method: 'POST', path: '/api/asset/{id}/export', isOnce: true },
+  setRecord: { method: 'PATCH', path: '/api/stream/{id}/record' },
+  getPlayback: { method: 'GET', path: '/api/playback/{id}' },
+  getIngest: { method: 'GET', path: '/api/ingest' },
+  listWebhookLog: { method: 'GET', path: '/api/webhook/{id}/log' },
+  getWebhookLogEntry: { method: 'GET', path: '/api/webhook/{id}/log/{logId}' },
+  resendWebhookDelivery: { method: 'POST', path: '/api/webhook/{id}/log/{logId}/resend', isOnce: true },
+  testWebhook: { method: 'POST', path: '/api/webhook/{id}/test', isOnce: true },
+  createWebhook: { method: 'POST', path: '/api/webhook', isOnce: true },
+  listWebhooks: { method: 'GET', path: '/api/webhook' },
+  getWebhook: { method: 'GET', path: '/api/webhook/{id}' },
+  replaceWebhook: { method: 'PUT', path: '/api/webhook/{id}' },
+  deleteWebhook: { method: 'DELETE', path: '/api/webhook/{id}' },
+} as const;
+
+/** Calls that answer with one page of a list. */
+export type ListName =
+  | 'listApiTokens'
+  | 'listStreams'
+  | 'listStreamSessions'
+  | 'listSessions'
+  | 'listTargets'
+  | 'listTasks'
+  | 'listAssets'
+  | 'listWebhookLog'
+  | 'listWebhooks';
