@@ -10,7 +10,7 @@ import { Broadcast } from '../runtime/media/broadcast/broadcast.ts';
 import { BufferPool } from '../runtime/media/live/pool.ts';
 import type { Arena, MediaSink } from '../runtime/media/publish/sink.ts';
 import type { Framing, OpenPush } from '../runtime/media/push/connection.ts';
-import { nodePusher } from '../runtime/media/push/pusher.ts';
+import { NodePusher } from '../runtime/media/push/pusher.ts';
 import { AAC_48000_STEREO, AVC_360P, audioHeader, frame, sound, videoHeader } from '../test/hls/feed.ts';
 import { pushSettings } from '../test/media/push/stage.ts';
 
@@ -49,7 +49,7 @@ const swallow: OpenPush = (_url, { onOpen }) => {
   return { abort: quiet };
 };
 /** As in the server: what may be pushed, whether it is or not. */
-const pusher = nodePusher({
+const pusher = new NodePusher({
   clock,
   log,
   random: () => 0,

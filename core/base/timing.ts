@@ -58,6 +58,15 @@ export function within<T>(
   });
 }
 
+/** The result of the work, or a rejection with the reason of the signal. The work itself goes on. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const stop = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  return await Promise.race([aborted.promise, work]).finally(() => signal.removeEventListener('abort', stop));
+}
+
 /** Resolves at `due` (epoch ms), or as soon as the signal is aborted. */
 export function pause(due: number, options: { clock: Clock; signal: AbortSignal }): Promise<void> {
   const { clock, signal } = options;

@@ -17,7 +17,7 @@ import { assetResource, assets, filmFiles, films } from './contract.ts';
 import { importFaults } from './imports/faults.ts';
 import { importKind } from './imports/request.ts';
 import { tusNodeRoutes } from './tus/routes.ts';
-import { tusUploads } from './tus/uploads.ts';
+import { TusUploads } from './tus/uploads.ts';
 import { uploadFaults } from './uploads/faults.ts';
 import { uploadKind } from './uploads/request.ts';
 import { uploadTries } from './uploads/tries.ts';
@@ -72,7 +72,7 @@ export default definePlugin({
       read: () => made.bytes,
     });
     const tries = uploadTries(kit);
-    const tus = tusUploads(kit, { tries });
+    const tus = new TusUploads(kit, { tries });
     kit.provide(uploading, { tries, tus });
     return tus.begin();
   },

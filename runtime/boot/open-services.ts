@@ -11,7 +11,7 @@ import { packer } from '../drivers/packer/packer.ts';
 import { inProcessMedia } from '../media/broadcast/in-process.ts';
 import { type FfmpegRunner, ffmpegRunner } from '../media/ffmpeg/runner.ts';
 import { inspector } from '../media/mp4/inspect/inspector.ts';
-import { type NodePusher, nodePusher } from '../media/push/pusher.ts';
+import { NodePusher } from '../media/push/pusher.ts';
 import { rtmpPush } from '../media/push/rtmp-push.ts';
 import { srtPush } from '../media/push/srt/srt-push.ts';
 import { DiskRecorder } from '../media/recording/recorder.ts';
@@ -108,7 +108,7 @@ function pusherOf(config: Config, { clock, log, ffmpeg }: FfmpegContext): NodePu
   const { push } = config;
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const rtmp = rtmpPush({ clock, log, allow });
-  return nodePusher({
+  return new NodePusher({
     ...{ clock, log, random: Math.random },
     open: { rtmp, rtmps: rtmp, srt: srtPush({ clock, log, allow, runner: ffmpeg }) },
     settings: {

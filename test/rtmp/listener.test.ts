@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PublishRefusal } from '../../core/ports/media.ts';
-import { rtmpListener } from '../../runtime/media/rtmp/listener.ts';
+import { RtmpListener } from '../../runtime/media/rtmp/listener.ts';
 import {
   audio,
   chunk,
@@ -139,7 +139,7 @@ describe('a listener', () => {
     const quiet = () => undefined;
     const log = { debug: quiet, info: quiet, error: quiet };
     const { port } = listener;
-    const again = () => rtmpListener({ host: '127.0.0.1', port, clock, log, handlers, config: rtmpDefaults });
+    const again = () => new RtmpListener({ host: '127.0.0.1', port, clock, log, handlers, config: rtmpDefaults });
     expect(again).toThrow(`Port ${port} (rtmp.port) is in use by another program.`);
     expect(again).toThrow(expect.objectContaining({ code: 'rtmp.port_in_use' }));
   });

@@ -1,6 +1,6 @@
 import type { Socket } from 'bun';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
-import { rtmpListener } from '../../runtime/media/rtmp/listener.ts';
+import { RtmpListener } from '../../runtime/media/rtmp/listener.ts';
 import type { RtmpConfig } from '../../runtime/media/rtmp/session.ts';
 import { readReplies, recordingHandlers, rtmpDefaults, virtualClock } from './kit.ts';
 
@@ -23,7 +23,7 @@ export function openListener(
   const say = (level: string) => (message: string, fields?: object) =>
     void lines.push({ level, message, fields });
   const { handlers } = owner;
-  const listener = rtmpListener({
+  const listener = new RtmpListener({
     host: '127.0.0.1',
     port: 0,
     tls: options.tls,

@@ -22,19 +22,6 @@ const mostPerAsset = 4;
 /** Time between two checks for uploads that have expired, are not wanted, or are complete, ms. */
 const sweepInterval = 5 * 60_000;
 
-/** The tus uploads of this node. */
-export interface TusUploads {
-  /** Largest file, bytes. */
-  readonly most: number;
-  /** Creates an empty upload. */
-  create(upload: NewUpload): Promise<TusState>;
-  state(at: Place, request?: Request): Promise<TusState>;
-  append(at: Place, given: { readonly request: Request; readonly offset: number }): Promise<TusState>;
-  terminate(at: Place): Promise<void>;
-  /** Starts the regular checks. Returns the stop. */
-  begin(): () => Promise<void>;
-}
-
 export interface NewUpload {
   readonly assetId: string;
   /** Bytes. */
@@ -59,11 +46,9 @@ export interface TusState {
   readonly expires: number | undefined;
 }
 
-export function tusUploads(kit: AssetsKit, options: { tries: UploadTries }): TusUploads {
-  return new NodeUploads(kit, options);
-}
-
-class NodeUploads implements TusUploads {
+/** The tus uploads of this node. */
+export class TusUploads {
+  /** Largest file, bytes. */
   readonly most: number;
   readonly #kit: AssetsKit;
   readonly #tries: UploadTries;
@@ -79,6 +64,7 @@ class NodeUploads implements TusUploads {
     this.most = bytesOf(kit.config.maxUploadSize);
   }
 
+  /** Creates an empty upload. */
   async create({ assetId, size, metadata, expires }: NewUpload): Promise<TusState> {
     const { status, account } = await this.#tries.documentOf(assetId);
     if (status === 'ready') throw accepted;
@@ -130,6 +116,7 @@ class NodeUploads implements TusUploads {
     }
   }
 
+  /** Starts the regular checks. Returns the stop. */
   begin(): () => Promise<void> {
     // The first check runs at once and finishes the work of a former process.
     const { clock, log } = this.#kit;

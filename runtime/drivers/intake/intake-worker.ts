@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fdatasync, openSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { type FromWorker, type Hashes, markText, type Opening, type ToWorker } from './protocol.ts';
+import { FileHash } from '../../base/file-hash.ts';
+import { type FromWorker, markText, type Opening, type ToWorker } from './protocol.ts';
 
 /** Bytes read at a time for hashing. */
 const readSize = 262_144;
@@ -10,7 +10,7 @@ const readSize = 262_144;
 const port = globalThis as unknown as Worker;
 const files = new Map<number, OpenFile>();
 /** By path, for files that are not complete yet. Bytes that a former process wrote are read again at the end. */
-const hashings = new Map<string, Hashing>();
+const hashings = new Map<string, FileHash>();
 const toDisk = promisify(fdatasync);
 
 port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
@@ -28,7 +28,7 @@ class OpenFile {
   readonly #opening: Opening;
   readonly #file: number;
   readonly #mark: number | undefined;
-  readonly #hashing: Hashing;
+  readonly #hashing: FileHash;
   #written: number;
   #unsynced = 0;
   #syncing: Promise<void> | undefined;
@@ -46,7 +46,7 @@ class OpenFile {
     }
     this.#file = openSync(path, mark === undefined ? 'wx' : 'r+', 0o600);
     const known = hashings.get(path);
-    this.#hashing = known?.size === at ? known : new Hashing();
+    this.#hashing = known?.size === at ? known : new FileHash();
     hashings.set(path, this.#hashing);
   }
 
@@ -106,23 +106,6 @@ class OpenFile {
   }
 }
 
-/** Both hashes of the first `size` bytes of a file. */
-class Hashing {
-  size = 0;
-  readonly #md5 = createHash('md5');
-  readonly #sha256 = createHash('sha256');
-
-  update(bytes: Uint8Array): void {
-    this.#md5.update(bytes);
-    this.#sha256.update(bytes);
-    this.size += bytes.length;
-  }
-
-  digest(): Hashes {
-    return { md5: this.#md5.digest('hex'), sha256: this.#sha256.digest('hex') };
-  }
-}
-
 function begin(id: number, opening: Opening): void {
   try {
     files.set(id, new OpenFile(id, opening));
@@ -138,7 +121,7 @@ async function end(id: number): Promise<void> {
 }
 
 async function hash(id: number, { path, size }: { path: string; size: number }): Promise<void> {
-  const hashing = hashings.get(path) ?? new Hashing();
+  const hashing = hashings.get(path) ?? new FileHash();
   hashings.delete(path);
   try {
     const start = hashing.size;

@@ -1,4 +1,4 @@
-import { link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { link, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
@@ -9,6 +9,7 @@ import type {
   PartialFiles,
   ReceivedFile,
 } from '../../../core/ports/intake.ts';
+import { synced, writeWhole } from '../../base/disk.ts';
 import { type Hashes, markDigits, markText } from './protocol.ts';
 import { Receiving, type Shared } from './receiving.ts';
 import { faultOf } from './writer.ts';
@@ -76,11 +77,9 @@ export function partialFiles(options: {
       const paths = pathsOf(id);
       const text = `${markText(0)}\n${JSON.stringify({ size, expires, note })}\n`;
       try {
-        await write(paths.file, '');
+        await synced(paths.file, { flags: 'wx', mode });
         // The mark last and in one step: it makes the partial file exist.
-        await write(`${paths.mark}.new`, text);
-        await rename(`${paths.mark}.new`, paths.mark);
-        await synced(folder);
+        await writeWhole(folder, { name: `${id}.mark`, mode, bytes: Buffer.from(text) });
       } catch (error) {
         for (const path of [paths.mark, `${paths.mark}.new`, paths.file])
           await rm(path, { force: true }).catch(() => {});
@@ -98,25 +97,8 @@ export interface OpenedPartialFiles extends PartialFiles {
   open(): Promise<readonly number[]>;
 }
 
-async function write(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** Syncs the entries of a folder. */
-async function synced(folder: string): Promise<void> {
-  const file = await open(folder, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
+/** Nobody else on the machine may read an upload. */
+const mode = 0o600;
 
 /**
  * Reads a mark: a line with the number of bytes that are certainly on disk, then the facts about the file as JSON. Undefined: it is

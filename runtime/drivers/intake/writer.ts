@@ -1,5 +1,5 @@
 import { Fault } from '../../../core/base/fault.ts';
-import { diskReason } from '../../base/disk.ts';
+import { diskReason, isDiskFull } from '../../base/disk.ts';
 import { type OwnThread, ownMemory, ownThread } from '../../base/own-thread.ts';
 import type { FromWorker, Hashes, Opening, ToWorker } from './protocol.ts';
 
@@ -89,8 +89,7 @@ export class Writer {
 
 /** The fault for an error of the disk. */
 export function faultOf(error: NodeJS.ErrnoException): Fault {
-  const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT';
-  return isFull ? noRoom() : unavailable(diskReason(error), error);
+  return isDiskFull(error) ? noRoom() : unavailable(diskReason(error), error);
 }
 
 export function noRoom(): Fault {

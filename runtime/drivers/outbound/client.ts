@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Cidr } from '../../../core/base/cidr.ts';
+import { unlessAborted } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
   failure,
@@ -90,7 +91,8 @@ class Client implements Outbound {
     const fresh =
       mayReuse && this.#pool.take(place, (one) => now - one.checkedAt < this.#limits.recheckAfter);
     if (fresh) return fresh;
-    const addresses = await unlessAborted(this.#names.resolve(to), signal);
+    const resolved = unlessAborted(this.#names.resolve(to), signal);
+    const addresses = await resolved.catch(() => signal.reason as OutboundFailure);
     if ('ok' in addresses) return addresses;
     const known = mayReuse && this.#pool.take(place, (one) => addresses.includes(one.address));
     if (known) {
@@ -299,13 +301,4 @@ function canRepeat(request: OutboundRequest): boolean {
   const { method = 'GET', body } = request;
   if (isSource(body) && !body.canRepeat) return false;
   return request.repeatable ?? (method !== 'POST' && method !== 'PATCH');
-}
-
-/** The outcome of `work`, or the reason of the signal. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | OutboundFailure> {
-  const { promise, resolve } = Promise.withResolvers<OutboundFailure>();
-  const onAbort = () => resolve(signal.reason as OutboundFailure);
-  signal.addEventListener('abort', onAbort);
-  if (signal.aborted) onAbort();
-  return await Promise.race([promise, work]).finally(() => signal.removeEventListener('abort', onAbort));
 }

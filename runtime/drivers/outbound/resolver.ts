@@ -1,5 +1,6 @@
 import { dns } from 'bun';
 import { addressBits, type Cidr, cidr, matchLength } from '../../../core/base/cidr.ts';
+import { within } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { failure, type OutboundFailure } from '../../../core/ports/outbound.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
@@ -41,13 +42,12 @@ export function resolver(options: {
       if (isLocalhost(host)) return loopbacks({ allow });
       const asked = ask(host);
       if (!asked) return failure('busy', `more than ${limits.lookups} lookups of names are under way`);
-      const addresses = await inTime(asked, { clock, limit: limits.lookupTimeout });
-      if (addresses === 'late') {
-        return failure('dns', `${origin}: its name was not resolved within ${limits.lookupTimeout} ms`);
-      }
-      if (addresses === 'failed' || addresses.length === 0) {
-        return failure('dns', `${origin}: its name could not be resolved`);
-      }
+      const ms = limits.lookupTimeout;
+      const late = () => new Error('the name server is silent');
+      const answer = asked.catch((): readonly string[] => []);
+      const addresses = await within(answer, { ms, clock, late }).catch(() => undefined);
+      if (!addresses) return failure('dns', `${origin}: its name was not resolved within ${ms} ms`);
+      if (addresses.length === 0) return failure('dns', `${origin}: its name could not be resolved`);
       // The address itself is not named: that would reveal the names of an inner network.
       for (const address of addresses) {
         const what = refusalOf(address, { allow });
@@ -88,21 +88,6 @@ function loopbacks({ allow }: { allow: readonly Cidr[] }): string[] {
  */
 async function askSystem(name: string): Promise<readonly string[]> {
   return (await dns.lookup(name, { backend: 'c-ares' })).map(({ address }) => address);
-}
-
-async function inTime<T>(
-  work: Promise<T>,
-  options: { clock: Clock; limit: number },
-): Promise<T | 'late' | 'failed'> {
-  let cancel = () => {};
-  const late = new Promise<'late'>((resolve) => {
-    cancel = options.clock.at(options.clock.now() + options.limit, () => resolve('late'));
-  });
-  try {
-    return await Promise.race([work.catch(() => 'failed' as const), late]);
-  } finally {
-    cancel();
-  }
 }
 
 /**

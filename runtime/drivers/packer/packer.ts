@@ -5,7 +5,7 @@ import { uuid } from '../../../core/base/ids.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PackedFile, Packer, PackOptions, PackSource } from '../../../core/ports/packer.ts';
-import { diskReason } from '../../base/disk.ts';
+import { diskReason, isDiskFull } from '../../base/disk.ts';
 import { ownMemory, ownThread } from '../../base/own-thread.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { FromWorker, Packed, ToWorker } from './pack-worker.ts';
@@ -201,9 +201,8 @@ function sizeOf(source: PackSource): number {
   return 'bytes' in source ? source.bytes.byteLength : source.size;
 }
 
-function faultOf({ message, code }: { message: string; code: string }): Fault {
-  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-  return isFull ? noRoom() : unavailable(diskReason({ code }), new Error(message));
+function faultOf(error: { message: string; code: string }): Fault {
+  return isDiskFull(error) ? noRoom() : unavailable(diskReason(error), new Error(error.message));
 }
 
 function noRoom(): Fault {

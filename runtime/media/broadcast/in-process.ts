@@ -27,7 +27,7 @@ import type { MediaSink } from '../publish/sink.ts';
 import type { PushRelay } from '../push/relay.ts';
 import type { MediaRecorder } from '../recording/feed.ts';
 import type { RenditionMaker } from '../renditions/ladder.ts';
-import { type RtmpListener, rtmpListener } from '../rtmp/listener.ts';
+import { RtmpListener } from '../rtmp/listener.ts';
 import type { PublishEnd, RtmpConfig } from '../rtmp/session.ts';
 import { Broadcast, type BroadcastAttachment } from './broadcast.ts';
 import { Closings } from './closings.ts';
@@ -78,7 +78,7 @@ class InProcessMedia implements Media {
 
   async accept(handlers: MediaHandlers): Promise<() => Promise<void>> {
     const { clock, log, rtmp } = this.#options;
-    this.#listener = rtmpListener({
+    this.#listener = new RtmpListener({
       host: rtmp.host,
       port: rtmp.port,
       ...(await this.#secure()),

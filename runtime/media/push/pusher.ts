@@ -36,18 +36,8 @@ export interface NodePusherOptions {
   };
 }
 
-/** The pusher of a node, and what its media hands to it. */
-export interface NodePusher extends Pusher {
-  /** Where the media of a playlist that begins here goes, of the source or of the rendition `profile`; until its `end`. */
-  relayFor(playbackId: string, profile?: string): PushRelay;
-}
-
 /** Pushes what is broadcast in this process to other servers. Facts are reported in a turn of their own, never within a call. */
-export function nodePusher(options: NodePusherOptions): NodePusher {
-  return new AllPushes(options);
-}
-
-class AllPushes implements NodePusher {
+export class NodePusher implements Pusher {
   readonly #clock: Clock;
   readonly #host: Host;
   /** By playlist and profile. */
@@ -105,6 +95,7 @@ class AllPushes implements NodePusher {
     this.#watch();
   }
 
+  /** Where the media of a playlist that begins here goes, of the source or of the rendition `profile`; until its `end`. */
   relayFor(playbackId: string, profile = SOURCE): PushRelay {
     this.#playlists.get(playbackId)?.get(profile)?.end();
     const relay = new PushRelay(playbackId, {

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../../core/base/log.ts';
+import { codeOf } from '../../base/disk.ts';
 import { fileNames, folderName, joinMark, parseMeta, type RecordingMeta } from './meta.ts';
-import { codeOf } from './trouble.ts';
 
 export interface FoundFile {
   readonly meta: RecordingMeta;

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { open, rename } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { BlobUpload } from '../../../core/ports/blobs.ts';
 import type { FinishedRecording, FinishedRendition, VideoSpec } from '../../../core/ports/recorder.ts';
 
@@ -83,23 +81,4 @@ function problemOf(meta: Partial<RecordingMeta> | null): string | undefined {
   if (rendition && (typeof rendition.name !== 'string' || !Number.isInteger(rendition.order)))
     return 'rendition has no name, or no order';
   return undefined;
-}
-
-/** Replaces a small file. When it resolves the new one is on disk; a crash before leaves the old one or the new. */
-export async function writeWhole(folder: string, file: { name: string; bytes: Uint8Array }): Promise<void> {
-  const path = join(folder, file.name);
-  await synced(`${path}.new`, { flags: 'w', bytes: file.bytes });
-  await rename(`${path}.new`, path);
-  // Makes the name lasting.
-  await synced(folder, { flags: 'r' });
-}
-
-async function synced(path: string, options: { flags: string; bytes?: Uint8Array }): Promise<void> {
-  const handle = await open(path, options.flags, 0o640);
-  try {
-    if (options.bytes) await handle.writeFile(options.bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -2,10 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../../core/base/log.ts';
+import { unlessAborted } from '../../../core/base/timing.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { FinishedRecording, RecorderTotals, RecordingFileState } from '../../../core/ports/recorder.ts';
+import { codeOf } from '../../base/disk.ts';
 import type { MediaRecorder, RecordingFeed } from './feed.ts';
 import { type FinishOptions, finishRecording } from './finish/finish-recording.ts';
 import { joinRecordings, joinRenditions } from './finish/joining.ts';
@@ -16,7 +18,7 @@ import { PublishFeed } from './publish-feed.ts';
 import { RecordingFile } from './recording-file.ts';
 import { type RecorderSettings, recorderDefaults } from './settings.ts';
 import type { FileNote } from './thread/protocol.ts';
-import { codeOf, type GapReason, gapReasons } from './trouble.ts';
+import { type GapReason, gapReasons } from './trouble.ts';
 import { recordingFault, unavailable, WritingThread } from './writing-thread.ts';
 
 export interface RecorderOptions {
@@ -261,15 +263,3 @@ function noGaps(): Record<GapReason, number> {
 
 /** A session is a folder. */
 const sessionShape = /^[a-zA-Z0-9_-]{1,100}$/;
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) throw signal.reason;
-  const aborted = Promise.withResolvers<never>();
-  const stop = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}

@@ -1,3 +1,5 @@
+import { codeOf, isDiskFull } from '../../base/disk.ts';
+
 /** Why a recording is not written, for the person at the encoder and the operator. */
 export const troubles = {
   full: 'The disk of the server is full; this part of the broadcast is missing from the recording. Free some space.',
@@ -26,17 +28,12 @@ export function reasonOf(trouble: string): GapReason {
 
 /** What an error of the disk means. */
 export function troubleOf(error: unknown): string {
+  if (isFull(error)) return troubles.full;
   const code = codeOf(error);
-  if (isFull(code)) return troubles.full;
   return code === '' ? troubles.unknown : troubles.disk(code);
 }
 
-/** `ENOSPC`; empty: no error of the system. */
-export function codeOf(error: unknown): string {
-  const code = String((error as { code?: unknown } | undefined)?.code ?? '');
-  return /^E[A-Z0-9]+$/.test(code) ? code : '';
-}
-
-export function isFull(code: string | undefined): boolean {
-  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
+/** Whether a recording has no room; for one, a file that grows no further is no different. */
+export function isFull(error: unknown): boolean {
+  return isDiskFull(error) || codeOf(error) === 'EFBIG';
 }

@@ -187,8 +187,9 @@ export const batchMs = 200;
 /** ms that the end of the process waits for recordings to be synced; later they are repaired at the next start. */
 const closingMs = 2000;
 
-export function recordingFault({ message, code }: Problem): Fault {
-  if (!isFull(code)) return unavailable(message);
+export function recordingFault(problem: Problem): Fault {
+  const { message } = problem;
+  if (!isFull(problem)) return unavailable(message);
   return new Fault('recording.full', {
     status: 507,
     message: `The disk has no room for the recording: ${message}`,

@@ -20,27 +20,12 @@ export interface RtmpListenerOptions {
   readonly config: RtmpConfig;
 }
 
-export interface RtmpListener {
-  /** The port that was opened. */
-  readonly port: number;
-  readonly tlsPort: number | undefined;
-  /** Open connections, whatever their state. */
-  readonly connections: number;
-  /** Ends the publish of this token and sends the reason to the encoder. Does nothing for an unknown token. */
-  close(token: string, reason: string): void;
-  /** Closes the ports and every connection. Running publishes end uncleanly: they may continue on another node. */
-  stop(): void;
-}
-
 /**
  * Accepts RTMP publishes on a port. Throws a `Fault` that names the setting if the port cannot be opened. A connection that breaks
  * the rules is closed; others are not affected. One timer checks all deadlines.
  */
-export function rtmpListener(options: RtmpListenerOptions): RtmpListener {
-  return new Listener(options);
-}
-
-class Listener implements RtmpListener {
+export class RtmpListener {
+  /** The port that was opened. */
   readonly port: number;
   readonly tlsPort: number | undefined;
   readonly #options: RtmpListenerOptions;
@@ -71,14 +56,17 @@ class Listener implements RtmpListener {
     this.#stopSweeping = every(SWEEP_INTERVAL, { clock, work: () => this.#sweep() });
   }
 
+  /** Open connections, whatever their state. */
   get connections(): number {
     return this.#connections.size;
   }
 
+  /** Ends the publish of this token and sends the reason to the encoder. Does nothing for an unknown token. */
   close(token: string, reason: string): void {
     this.#running.get(token)?.endPublish(reason);
   }
 
+  /** Closes the ports and every connection. Running publishes end uncleanly: they may continue on another node. */
   stop(): void {
     this.#stopSweeping();
     for (const connection of this.#connections) connection.session.stop();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { cidr } from '../../../core/base/cidr.ts';
 import type { PushFact } from '../../../core/ports/pusher.ts';
 import { systemClock } from '../../../runtime/drivers/clock/system.ts';
-import { nodePusher } from '../../../runtime/media/push/pusher.ts';
+import { NodePusher } from '../../../runtime/media/push/pusher.ts';
 import { rtmpPush } from '../../../runtime/media/push/rtmp-push.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { grant, sendHeaders, sendMedia, station, until } from '../kit.ts';
@@ -13,7 +13,7 @@ it('brings a broadcast to another server, by RTMP over real sockets, and says go
   const clock = systemClock();
   const facts: PushFact[] = [];
   const open = rtmpPush({ clock, log: silentLog, allow: [cidr('127.0.0.0/8')].flatMap((one) => one ?? []) });
-  const pusher = nodePusher({
+  const pusher = new NodePusher({
     ...{ clock, log: silentLog, random: Math.random },
     open: { rtmp: open, rtmps: open, srt: open },
     settings: pushSettings,

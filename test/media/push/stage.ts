@@ -2,7 +2,7 @@ import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { PushFact, PushOrder } from '../../../core/ports/pusher.ts';
 import { BufferPool } from '../../../runtime/media/live/pool.ts';
 import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
-import { type NodePusherOptions, nodePusher } from '../../../runtime/media/push/pusher.ts';
+import { NodePusher, type NodePusherOptions } from '../../../runtime/media/push/pusher.ts';
 import { encodeAmf0, readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
 import {
   AAC_48000_STEREO,
@@ -35,7 +35,7 @@ export class Stage {
       void this.lines.push(`${message} ${JSON.stringify(fields)}`);
     const log = { debug: write, info: write, warn: write, error: write };
     const { open } = this.servers;
-    this.pusher = nodePusher({
+    this.pusher = new NodePusher({
       clock: this.clock,
       log: { ...log, with: () => log } as never,
       random: () => 0,

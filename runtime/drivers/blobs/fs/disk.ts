@@ -1,4 +1,5 @@
 import type { Fault } from '../../../../core/base/fault.ts';
+import { codeOf, isDiskFull } from '../../../base/disk.ts';
 import { busy, denied, full, tooLarge, unavailable } from '../faults.ts';
 
 /** Awaits what the disk does. Its errors become Faults that say what failed; a mistake of ours stays what it is. */
@@ -26,15 +27,11 @@ export async function unless<T>(
 /** A path that leads through what is no folder leads nowhere. */
 export const absent: readonly string[] = ['ENOENT', 'ENOTDIR'];
 
-export function codeOf(error: unknown): string {
-  return String((error as { code?: unknown } | undefined)?.code ?? '');
-}
-
 function diskFault(error: unknown, what: string): Fault | undefined {
   const code = codeOf(error);
-  if (!/^E[A-Z0-9]+$/.test(code)) return undefined;
+  if (code === '') return undefined;
   const message = `${what}: ${code}`;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return full(`${message}, the disk is full`, error);
+  if (isDiskFull(error)) return full(`${message}, the disk is full`, error);
   if (code === 'EFBIG') return tooLarge(`${message}, the disk takes no file as large`, error);
   if (code === 'EMFILE' || code === 'ENFILE') return busy(`${message}, too many files are open`, error);
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return denied(message, error);

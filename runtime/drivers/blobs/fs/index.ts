@@ -11,12 +11,13 @@ import type {
   PutOptions,
   PutOutcome,
 } from '../../../../core/ports/blobs.ts';
+import { codeOf } from '../../../base/disk.ts';
 import { ownMark } from '../../../base/process-mark.ts';
 import { pulledStream } from '../../../base/pulled-stream.ts';
 import { endings } from '../endings.ts';
 import { closed, startFault, unavailable } from '../faults.ts';
 import { adoptedFile, piecesOf } from '../source.ts';
-import { codeOf, onDisk } from './disk.ts';
+import { onDisk } from './disk.ts';
 import { factsOf } from './etag.ts';
 import { piece, Scratch, type ScratchFile } from './scratch.ts';
 import { syncFolder, Tree } from './tree.ts';

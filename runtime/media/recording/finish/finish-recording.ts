@@ -5,10 +5,10 @@ import { pause } from '../../../../core/base/timing.ts';
 import type { Blobs } from '../../../../core/ports/blobs.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { FinishedRecording, FinishedRendition } from '../../../../core/ports/recorder.ts';
+import { codeOf } from '../../../base/disk.ts';
 import type { SealedFile } from '../meta.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { RecorderSettings } from '../settings.ts';
-import { codeOf } from '../trouble.ts';
 import { recordingFault, type WritingThread } from '../writing-thread.ts';
 import { type MultipartUploads, uploadAttempts } from './multipart-uploads.ts';
 

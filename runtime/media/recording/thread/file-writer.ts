@@ -1,16 +1,18 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../../core/ports/clock.ts';
+import { writeWhole } from '../../../base/disk.ts';
+import { FileHash } from '../../../base/file-hash.ts';
 import type { PublishedInit, PublishedPart } from '../../publish/subscriber.ts';
 import { type GrowingFile, openGrowingFile } from '../file/growing-file.ts';
 import { type Steps, turn } from '../file/steps.ts';
-import { fileNames, joinMark, type RecordingMeta, type SealedFile, writeWhole } from '../meta.ts';
+import { fileNames, joinMark, type RecordingMeta, type SealedFile } from '../meta.ts';
 import type { RecorderSettings } from '../settings.ts';
 import { type GapReason, reasonOf, troubleOf, troubles } from '../trouble.ts';
 import type { DiskFile } from './file-io.ts';
 import type { FreeSpace } from './free-space.ts';
 import type { FileNote } from './protocol.ts';
-import { completeFile, FileHash, sealFile } from './sealing.ts';
+import { completeFile, hashPiece, sealFile } from './sealing.ts';
 
 /** What the recording files of a node share. */
 export interface RecorderContext {
@@ -196,9 +198,9 @@ export class FileWriter {
   /** Hashes a piece of what never changes again. False: there is none. */
   hashNext(): boolean {
     const to = this.#file?.sealed ?? 0;
-    if (this.#isEnding || this.#hash.bytes >= to) return false;
+    if (this.#isEnding || this.#hash.size >= to) return false;
     try {
-      this.#hash.step(this.#io, to);
+      hashPiece(this.#hash, { io: this.#io, to });
       return true;
     } catch {
       // `seal` reads it again, and says what is wrong.

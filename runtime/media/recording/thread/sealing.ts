@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readSegmentIndex } from '../../../../core/vod/segment-index.ts';
+import { writeWhole } from '../../../base/disk.ts';
+import type { FileHash } from '../../../base/file-hash.ts';
 import { besideSource } from '../file/beside-source.ts';
 import type { FinishedFile } from '../file/finish-file.ts';
 import type { GrowingFile } from '../file/growing-file.ts';
 import { inTurns, turn } from '../file/steps.ts';
-import { fileNames, type RecordingMeta, type SealedFile, writeWhole } from '../meta.ts';
+import { fileNames, type RecordingMeta, type SealedFile } from '../meta.ts';
 import type { DiskFile, FileIo } from './file-io.ts';
 
 /** A file to which nothing is added any more, with what is stored beside it. */
@@ -33,8 +34,8 @@ export async function sealFile(
   { size, index, head, ...about }: CompleteFile,
   { folder, io, hash }: { folder: string; io: DiskFile; hash: FileHash },
 ): Promise<SealedFile> {
-  while (hash.bytes < size) {
-    hash.step(io, size);
+  while (hash.size < size) {
+    hashPiece(hash, { io, to: size });
     await turn();
   }
   if (head) await writeWhole(folder, { name: fileNames.head, bytes: head.bytes });
@@ -48,32 +49,12 @@ export async function sealFile(
   };
 }
 
-/** md5 and sha256 of a file, piece by piece from its beginning. */
-export class FileHash {
-  readonly #md5 = createHash('md5');
-  readonly #sha256 = createHash('sha256');
-  #bytes = 0;
-
-  /** Bytes hashed so far. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Hashes the next piece, at most up to `to`. Reads it from the file, which is in the page cache while it grows. */
-  step(io: FileIo, to: number): void {
-    const bytes = piece.subarray(0, Math.max(0, to - this.#bytes));
-    const count = io.read(this.#bytes, bytes);
-    if (count < bytes.length)
-      throw new Error(`a recording file ends at ${this.#bytes + count}, before ${to}`);
-    this.#md5.update(bytes);
-    this.#sha256.update(bytes);
-    this.#bytes += count;
-  }
-
-  /** Of all bytes hashed so far, in hex. */
-  digest(): { md5: string; sha256: string } {
-    return { md5: this.#md5.copy().digest('hex'), sha256: this.#sha256.copy().digest('hex') };
-  }
+/** Hashes the next piece, at most up to `to`. Reads it from the file, which is in the page cache while it grows. */
+export function hashPiece(hash: FileHash, { io, to }: { io: FileIo; to: number }): void {
+  const bytes = piece.subarray(0, Math.max(0, to - hash.size));
+  const count = io.read(hash.size, bytes);
+  if (count < bytes.length) throw new Error(`a recording file ends at ${hash.size + count}, before ${to}`);
+  hash.update(bytes);
 }
 
 /** Some 0.5 ms of work. One for all: a thread hashes one piece at a time. */
