@@ -10,8 +10,29 @@ export interface DocumentChange {
   readonly at: string;
 }
 
-/** What differs between two documents, texts aside. The order of names and of values in a list does not count. */
-export function documentChanges(before: unknown, now: unknown, at = ''): DocumentChange[] {
+/**
+ * What differs between two documents, texts aside. The order of names and of values in a list does not count, nor under which name a
+ * response is kept that several routes share: it is made of the codes in it.
+ */
+export function documentChanges(before: unknown, now: unknown): DocumentChange[] {
+  return changesIn(withResponses(before), withResponses(now), '');
+}
+
+/** The document with each response at its route. */
+function withResponses(document: unknown): unknown {
+  const { components: { responses = {}, ...components } = {}, ...rest } = document as Document;
+  const text = JSON.stringify({ ...rest, components }, (_, value) => {
+    const name = /^#\/components\/responses\/(.+)$/.exec(value?.$ref)?.[1];
+    return name === undefined ? value : responses[name];
+  });
+  return JSON.parse(text);
+}
+
+interface Document {
+  readonly components?: { readonly responses?: Readonly<Record<string, unknown>> };
+}
+
+function changesIn(before: unknown, now: unknown, at: string): DocumentChange[] {
   if (Array.isArray(before) && Array.isArray(now) && [...before, ...now].every(isPlain)) {
     return [
       ...now
@@ -30,7 +51,7 @@ export function documentChanges(before: unknown, now: unknown, at = ''): Documen
     if (texts.has(name) && !at.endsWith('/properties')) return [];
     if (!Object.hasOwn(fresh, name)) return [{ kind: 'removed', at: here }];
     if (!Object.hasOwn(old, name)) return [{ kind: 'added', at: here }];
-    return documentChanges(old[name], fresh[name], here);
+    return changesIn(old[name], fresh[name], here);
   });
 }
 

@@ -27,6 +27,19 @@ test('a route that is gone, a field of another type and a field that is required
   expect(documentChanges(before, before)).toEqual([]);
 });
 
+test('a code that a route no longer has is seen, whatever its response is called', () => {
+  const document = (name: string, codes: string[]) => ({
+    paths: { '/api/stream': { get: { responses: { 403: { $ref: `#/components/responses/${name}` } } } } },
+    components: { responses: { [name]: { enum: codes } } },
+  });
+  const before = document('403-a-b', ['a', 'b']);
+  const at = '/paths/~1api~1stream/get/responses/403/enum';
+  expect(documentChanges(before, document('403-a-b-c', ['a', 'b', 'c']))).toEqual([
+    { kind: 'added', at: `${at}/c` },
+  ]);
+  expect(documentChanges(before, document('403-a', ['a']))).toEqual([{ kind: 'removed', at: `${at}/b` }]);
+});
+
 test('alternatives are compared by their id, not by their place', () => {
   const one = (id: string, type: string) => ({ properties: { id: { const: id }, value: { type } } });
   const before = { anyOf: [one('name', 'string'), one('record', 'boolean')] };
