@@ -57,6 +57,26 @@ const node = section({
   ),
 });
 
+const onError = { expected: '"refuse" or "allow"' };
+
+/** Questions to plugins that decide: docs/plugins/decide.md. */
+const decisions = section({
+  timeout: durationSchema(
+    'Time for the answer of a plugin that decides about broadcasts, playback, uploads, exports or webhook deliveries. 100ms to 8s.',
+    { default: '3s', atLeast: '100ms', atMost: '8s' },
+  ),
+  onError: oneOf(['refuse', 'allow'], {
+    ...onError,
+    default: 'refuse',
+    description:
+      'What a plugin that fails to decide counts as: it throws an error, does not answer in time, or answers nonsense.',
+  }),
+  plugins: Type.Record(Type.String(), oneOf(['refuse', 'allow'], onError), {
+    default: {},
+    description: 'The same for single plugins: plugin id → `refuse` or `allow`.',
+  }),
+});
+
 /** Everything a deployment can set, with its default. The reference in docs/ is made from this. */
 export const configSchema = object({
   http,
@@ -122,6 +142,7 @@ export const configSchema = object({
   renditions,
   conversion,
   stills,
+  decisions,
   actors: section({
     hot: limitSchema(
       'Actors kept in memory, about 10 KB each. Others are loaded from the store when needed.',

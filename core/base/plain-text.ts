@@ -8,4 +8,17 @@ export function plainText(text: string): string {
     .replace(unfit, (one) => `\\u{${(one.codePointAt(0) as number).toString(16).padStart(4, '0')}}`);
 }
 
+/** The same in one line of at most `most` characters; what is unfit for it is left out. */
+export function plainLine(text: string, { most }: { most: number }): string {
+  // Bounds the work as well.
+  const line = text
+    .slice(0, most * 4)
+    .toWellFormed()
+    .replace(unfit, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const letters = [...line];
+  return letters.length > most ? `${letters.slice(0, most - 1).join('')}…` : line;
+}
+
 const unfit = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;

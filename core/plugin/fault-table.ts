@@ -11,6 +11,7 @@ export const coreFaults: FaultTable = {
   }),
   ...faultsOf(401, { 'node.secret_missing': 'Paths below `/internal/` are for nodes of the deployment.' }),
   ...faultsOf(403, {
+    'playback.refused': 'A plugin of this server does not let this viewer play it.',
     'node.secret_wrong': 'The node secret (node.secret) differs from the one of this node.',
   }),
   ...faultsOf(404, {
@@ -61,6 +62,7 @@ export const coreFaults: FaultTable = {
   ...faultsOf(503, {
     'server.busy': 'Too many concurrent requests. Try again.',
     'server.stopping': 'The server is stopping. Try again.',
+    'decision.unavailable': 'A plugin that must decide whether this is allowed fails to do so. Try again.',
     'node.unreachable': 'The node that has the answer cannot be reached. Try again.',
     'jobs.full': 'Too many jobs of this kind are waiting. Nothing was written. Try again.',
     'intake.unavailable': 'This node cannot store the file at the moment. Try again.',

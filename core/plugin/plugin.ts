@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Outbound } from '../ports/outbound.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from '../ports/store.ts';
 import type { Actors, ActorType } from './actor.ts';
+import type { Decide, Deciders } from './decide.ts';
 import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { LostNode, Nodes } from './nodes.ts';
@@ -70,6 +71,8 @@ export interface Plugin<C extends TObject = TObject> {
    * second, and the events of its stream wait for it.
    */
   readonly reactions?: Readonly<Record<string, (event: LoggedEvent, kit: Kit<C>) => Promise<void>>>;
+  /** What it is asked before it happens: broadcasts, playback, uploads, exports, webhook deliveries. It may refuse. */
+  readonly decides?: Deciders<Kit<C>>;
   /**
    * What it does when processes of a node are gone, its own former ones among them: tells whoever they fed. Repeated until
    * it succeeds, so it must be harmless twice. May be called before `start`.
@@ -106,6 +109,8 @@ export interface Kit<C extends TObject = TObject> {
   /** Aborted when the program begins to stop. */
   readonly signal: AbortSignal;
   readonly deployment: Deployment;
+  /** Asks the deciders of all plugins, for a plugin that serves or takes something itself: `await kit.decide.play?.({ … })`. */
+  readonly decide: Decide;
   /** The client of a request: its address, and what the URLs in its answer begin with. */
   caller(request: Request): Caller;
   /** What a token stands for: a service of the runtime, or what another plugin provides. Throws unless it is in the plugin's `needs`. */

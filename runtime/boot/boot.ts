@@ -31,6 +31,7 @@ import type { OpenApi } from '../http/openapi/document.ts';
 import { NodePresence } from '../nodes/node.ts';
 import { KnownNodes } from '../nodes/nodes.ts';
 import { OrderRunner } from '../nodes/orders.ts';
+import { type DecisionSettings, decisionsOf } from './decisions.ts';
 import type { DiskWatch } from './disk-watch.ts';
 import { type EngineWatch, engineWatch } from './engine-watch.ts';
 import { Kits, resourcesOf } from './kits.ts';
@@ -56,11 +57,15 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const reactions = new ReactionWatch({ clock, log });
   let isReady = false;
   let engines: EngineWatch | undefined;
+  let decisions: ReturnType<typeof decisionsOf> | undefined;
   const readiness = (): Readiness => {
     if (!isReady) return { status: 'stopping' };
     const silent = engines?.silent() ?? [];
     if (silent.length > 0) return { status: 'waiting', engines: silent };
-    const issues = [...(options.drivers.disks?.issues ?? []), ...reactions.issues];
+    const issues = [
+      ...(options.drivers.disks?.issues ?? []),
+      ...[...reactions.issues, ...(decisions?.watch.issues ?? [])],
+    ];
     return { status: 'ready', ...(issues.length > 0 && { issues }) };
   };
   const stop = () => {
@@ -71,6 +76,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
   try {
     const plan = planned(options.plugins);
     const base = { options, plan, life, metrics, kits: new Kits(plan) };
+    decisions = decisionsOf(plan, { ...base, settings: options.decisions, clock, log });
     const makeRuntime = await openStore(base);
     await openBlobs(base);
     const services = await openServices(options.services, { ...base, log });
@@ -84,7 +90,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       shared: {
         ...{ log, clock, metrics, caller, deployment, events: hub },
         ...{ actors: runtime.actors, blobs: options.drivers.blobs, outbound: options.drivers.outbound },
-        signal: life.signal,
+        ...{ signal: life.signal, decide: decisions.decide },
       },
       resources: resourcesOf({ ...options.drivers, runtime }),
       services: { ...services, volatile: options.drivers.volatile },
@@ -340,6 +346,8 @@ export interface BootOptions {
   readonly hotActors: number;
   /** Whose `X-Forwarded-*` is believed; default: nobody's. */
   readonly trustedProxies?: readonly Cidr[];
+  /** Default: 3 s, and what fails is refused. */
+  readonly decisions?: DecisionSettings;
   /** Engines beside the program that this node needs: name → a question that each answers when it can. */
   readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
   /** Aborted when the program is to end while it starts. */

@@ -58,6 +58,7 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     partitions: config.kafka.partitions,
     hotActors: config.actors.hot,
     trustedProxies: config.http.trustedProxies.flatMap((text) => cidr(text) ?? []),
+    decisions: { ...config.decisions, timeout: milliseconds(config.decisions.timeout) },
     ...(engines && { engines }),
     ...{ signal: options.signal, log, onFatal },
   });

@@ -1,5 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
+import { didYouMean } from '../../core/base/near-miss.ts';
+import { decisionKinds } from '../../core/plugin/decide.ts';
 import type { Plugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { settingsOf } from '../../core/plugin/settings.ts';
@@ -73,8 +75,9 @@ function unmet(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>
   const all = (what: keyof typeof namesOf) => new Set(plugins.flatMap((plugin) => namesOf[what](plugin)));
   const [kinds, events, effects] = [all('resource'), all('event'), all('effect')];
   return plugins.flatMap(
-    ({ id, needs = [], extends: fields = [], reactions = {}, actors = [], orders = {} }) =>
+    ({ id, needs = [], extends: fields = [], reactions = {}, actors = [], orders = {}, decides = {} }) =>
       [
+        ...deciderProblems(decides),
         ...needs
           .filter((token) => !provider.has(token.id) && !isService(token))
           .map((token) => `needs ${token.id}, which no enabled plugin provides`),
@@ -90,6 +93,16 @@ function unmet(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>
           .map((order) => `order ${order} must be named order.*`),
       ].map((problem) => `plugin ${id}: ${problem}`),
   );
+}
+
+/** A decider that is never asked would let everything through. */
+function deciderProblems(decides: NonNullable<Plugin['decides']>): string[] {
+  return Object.entries(decides).flatMap(([kind, decider]) => {
+    const isKnown = (decisionKinds as readonly string[]).includes(kind);
+    if (!isKnown)
+      return `decides ${kind}, which nobody asks; expected ${decisionKinds.join(', ')}${didYouMean(kind, decisionKinds)}`;
+    return decider === undefined || typeof decider === 'function' ? [] : `decides.${kind} must be a function`;
+  });
 }
 
 const serviceIds: ReadonlySet<string> = new Set(Object.values(services).map(({ id }) => id));
