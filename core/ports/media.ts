@@ -15,6 +15,8 @@ export interface PublishRequest {
   readonly address: string;
   /** It says that it is a push of a Millrace, this or another: it never takes over from a running broadcast. */
   readonly isPush: boolean;
+  /** What the encoder calls itself, in one line; absent if it does not. */
+  readonly encoder?: string;
 }
 
 /** Yes, with what the packager must know to go on where an earlier connection stopped. */

@@ -1,13 +1,14 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
+import type { PublishQuestion, Refusal } from '../../core/plugin/decide.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { broadcast, sessionFacts } from './actor.ts';
 import type { StreamsKit } from './config.ts';
 import { publishTerms, stream } from './contract.ts';
-import { documentOf } from './document.ts';
+import { documentOf, type StreamDocument } from './document.ts';
 import { noteRefusal } from './live-figures.ts';
 import { mediaFacts } from './media-facts.ts';
 
@@ -40,7 +41,7 @@ export async function acceptPublishes(
 }
 
 /**
- * Decides who may publish: looks up the key, then asks the broadcast of the stream. When the store does not answer, the
+ * Decides who may publish: looks up the key, asks the plugins that decide, then the broadcast of the stream. When the store does not answer, the
  * encoder is asked to try again. A publish that may have been admitted all the same is `abandoned`.
  */
 async function admit(
@@ -55,7 +56,10 @@ async function admit(
     return unavailable;
   }
   if (!row) return unauthorized;
-  if (documentOf(row).suspended) return suspended;
+  const document = documentOf(row);
+  if (document.suspended) return suspended;
+  const refusal = await kit.decide.publish?.(questionOf(request, { document, kit }));
+  if (refusal) return refusedBy(refusal, { streamId: row.id, kit });
   // Streams that push to each other would otherwise take the key from the encoder.
   const busyKey = request.isPush ? 'refuse' : kit.config.busyKey;
   const token = uuid();
@@ -89,7 +93,7 @@ async function admit(
     };
   } catch (error) {
     if (error instanceof Fault && error.status === 404) return unauthorized;
-    if (error instanceof Fault && error.status === 409) return refusal(request.key, { kit, busyKey });
+    if (error instanceof Fault && error.status === 409) return busyRefusal(request.key, { kit, busyKey });
     abandoned({ streamId: row.id, token });
     kit.log.warn('a publish could not be admitted: its broadcast did not answer', {
       streamId: row.id,
@@ -97,6 +101,27 @@ async function admit(
     });
     return unavailable;
   }
+}
+
+/** What plugins are asked. Never the key. */
+function questionOf(
+  { app, address, isPush, encoder }: PublishRequest,
+  { document, kit }: { document: StreamDocument; kit: StreamsKit },
+): PublishQuestion {
+  const { id: streamId, account, name, userTags, fields } = document;
+  return {
+    ...{ streamId, account, name, userTags, fields: kit.resources.fields(stream).present(fields) },
+    ...{ app, address, isPush, ...(encoder !== undefined && { encoder }) },
+  };
+}
+
+function refusedBy(
+  { reason, isFailure, plugin }: Refusal,
+  { streamId, kit }: { streamId: string; kit: StreamsKit },
+): PublishRefusal {
+  if (isFailure) return refused('unavailable', reason);
+  kit.log.info('a plugin refused a broadcast', { streamId, by: plugin, reason });
+  return refused('rejected', reason);
 }
 
 const refused = (reason: PublishRefusal['reason'], message: string): PublishRefusal => ({
@@ -114,7 +139,7 @@ const suspended = refused('rejected', 'This stream is suspended.');
 const takenOver = refused('rejected', 'Another broadcast with the same key took over.');
 
 /** Why the broadcast refused: the key is in use, or since the row was read it was changed or the stream suspended. */
-async function refusal(
+async function busyRefusal(
   key: string,
   { kit, busyKey }: { kit: StreamsKit; busyKey: 'takeover' | 'refuse' },
 ): Promise<PublishRefusal> {

@@ -1,3 +1,4 @@
+import { plainLine } from '../../../core/base/plain-text.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { AUDIO_CODES, VIDEO_CODES } from '../flv/message.ts';
 import { type AmfValue, readAmf0 } from './amf0.ts';
@@ -25,6 +26,8 @@ export class NetConnection {
   app: string | undefined;
   /** `connect` says that it is a push of a Millrace. */
   isPush = false;
+  /** What the encoder calls itself (`flashVer`). */
+  encoder: string | undefined;
   /** FCPublish came: this encoder waits for onFCPublish too. */
   hasFcPublish = false;
   readonly #options: NetConnectionOptions;
@@ -75,6 +78,7 @@ export class NetConnection {
     if (this.app !== undefined) throw new ProtocolError('connect came twice');
     this.app = readApp(command);
     this.isPush = isFromPush(command);
+    this.encoder = encoderIn(command);
     this.#options.write(replies.settings());
     this.#options.write(replies.connected(command.transaction, capabilitiesFor(command)));
   }
@@ -131,6 +135,8 @@ export class NetConnection {
 /** Commands and pings, and as many messages of metadata, in 10 s. */
 export const commandLimit = { most: 50, window: 10_000 };
 const PING_REQUEST = 6;
+/** Characters of the name of an encoder. */
+const LONGEST_ENCODER = 100;
 /** Open by `createStream` in one connection; encoders open one. */
 const MOST_MESSAGE_STREAMS = 8;
 
@@ -179,6 +185,13 @@ function readApp(connect: Command): string {
 /** Whether `connect` comes from a push of a Millrace. A client that lies gains nothing: a push may do less than others. */
 function isFromPush(connect: Command): boolean {
   return propertiesOf(connect).flashVer === flashVersions.push;
+}
+
+function encoderIn(connect: Command): string | undefined {
+  const { flashVer } = propertiesOf(connect);
+  return typeof flashVer === 'string'
+    ? plainLine(flashVer, { most: LONGEST_ENCODER }) || undefined
+    : undefined;
 }
 
 /**

@@ -164,8 +164,8 @@ export class RtmpSession {
       this.#answer(publish, refusal);
       return;
     }
-    const { isPush } = this.#connection;
-    const request = { connection, app, key, address, isPush };
+    const { isPush, encoder } = this.#connection;
+    const request = { connection, app, key, address, isPush, ...(encoder !== undefined && { encoder }) };
     publish.ask(request).then(
       (refusal) => this.#answer(publish, refusal),
       (error) => this.#fail(error),
