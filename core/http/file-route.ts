@@ -5,6 +5,7 @@ import type { Blobs } from '../ports/blobs.ts';
 import { type AnsweredFile, fileAnswer, fileFaults } from './file-answer.ts';
 import { says } from './http.ts';
 import { nothing, type Operation, type Parameters, storeFaults, text } from './operation.ts';
+import { gateFaults, type PlayGate } from './play-gate.ts';
 import { openly } from './public-access.ts';
 
 /** A file for everyone, as a route. */
@@ -17,19 +18,22 @@ export interface FileRoute {
   readonly path: Parameters;
   /** Codes that `find` throws beside those of the store. */
   readonly faults: readonly string[];
-  /** Throws when there is none. */
-  find(params: Readonly<Record<string, string>>): Promise<AnsweredFile>;
+  /** Throws when there is none, or when the gate does not admit the request. */
+  find(params: Readonly<Record<string, string>>, request: Request): Promise<AnsweredFile>;
+  /** Where plugins decide. */
+  readonly gate: PlayGate | undefined;
   /** For one whose blobs are gone while its row is read. */
   gone(params: Readonly<Record<string, string>>): Fault;
 }
 
 /** GET and HEAD of a file, with ranges, for pages of every origin. */
 export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs, 'get'> }): AnyElysia {
-  const { name, summary, types, faults, find, gone, blobs } = options;
+  const { name, summary, types, faults, find, gone, blobs, gate } = options;
   const answer = ({ request, params }: { request: Request; params: Record<string, string> }) =>
     openly(async () => {
-      const response = await fileAnswer(request, { file: await find(params), blobs });
+      const response = await fileAnswer(request, { file: await find(params, request), blobs });
       if (!response) throw gone(params);
+      gate?.seal(response);
       response.headers.set('access-control-expose-headers', exposed);
       return response;
     });
@@ -44,7 +48,7 @@ export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs
       206: text(types, 'The bytes that `Range` names.', { ...headers, 'Content-Range': contentRange }),
       304: { ...nothing, description: 'The client has this version.' },
     },
-    faults: [...faults, ...fileFaults, ...storeFaults],
+    faults: [...gateFaults, ...faults, ...fileFaults, ...storeFaults],
   };
   return new Elysia().get(path, answer, says(summary, operation));
 }

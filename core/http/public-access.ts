@@ -31,14 +31,18 @@ export function saysPreflight(name: string) {
   });
 }
 
-/** Answers a browser that asks before it sends a request to such a route. */
-export function preflight(): Response {
+/** Answers a browser that asks before it sends a request to such a route. A token for plugins that decide may come along. */
+export function preflight({ request }: { readonly request?: Request }): Response {
+  // `*` stands for all headers but Authorization.
+  const asksForToken = /\bauthorization\b/i.test(
+    request?.headers.get('access-control-request-headers') ?? '',
+  );
   return new Response(null, {
     status: 204,
     headers: {
       ...readableByAll,
       'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-      'access-control-allow-headers': '*',
+      'access-control-allow-headers': asksForToken ? 'Authorization, *' : '*',
       'access-control-max-age': String(publicPreflightAge),
     },
   });

@@ -1,6 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { type FilePiece, readPieces } from '../http/file-answer.ts';
 import type { Parameters } from '../http/operation.ts';
+import type { PlayQuestion } from '../plugin/decide.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { NumberedFile } from './file-name.ts';
 import type { IndexedFilm } from './films.ts';
@@ -13,6 +14,8 @@ export interface FilmFile {
   /** Its media type. */
   readonly type: string;
   readonly query?: Parameters;
+  /** What plugins that decide are told that it is. Default: `image`. */
+  readonly what?: PlayQuestion['what'];
   /** Codes that `answer` throws, beside those of films. */
   readonly faults: readonly string[];
   /** Throws Faults. */

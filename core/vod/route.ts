@@ -4,8 +4,11 @@ import { Fault } from '../base/fault.ts';
 import { requestHeaders } from '../http/file-route.ts';
 import { faultResponse, says } from '../http/http.ts';
 import { nothing, type Operation, storeFaults, text } from '../http/operation.ts';
+import { gateFaults, type PlayGate } from '../http/play-gate.ts';
 import { readableByAll } from '../http/public-access.ts';
+import type { PlayQuestion, PlaySubject } from '../plugin/decide.ts';
 import { exposed, type Vod, vodFaults } from './answer.ts';
+import { wholeName } from './file-name.ts';
 import type { Film } from './films.ts';
 
 /** Films whose place is remembered for while the store does not answer. */
@@ -21,8 +24,16 @@ export interface FilmRoute {
   /** Codes that `find` throws beside those of the store, and that of `absent`. */
   readonly faults: readonly string[];
   /** Called for each request with what stands in the path. Undefined: there is none. */
-  find(id: string): Promise<Film | undefined>;
+  find(id: string): Promise<FoundFilm | undefined>;
   readonly absent: Fault;
+  /** Where plugins decide. */
+  readonly gate: PlayGate | undefined;
+}
+
+/** `subject`: what plugins that decide are told of it. */
+export interface FoundFilm {
+  readonly film: Film;
+  readonly subject: PlaySubject;
 }
 
 /**
@@ -30,13 +41,17 @@ export interface FilmRoute {
  * once on every node, except in caches in front of them.
  */
 export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vod }): AnyElysia {
-  const { name, summary, id, faults, absent, films } = options;
+  const { name, summary, id, faults, absent, films, gate } = options;
   const find = lastKnown((asked) => options.find(asked));
 
   const answer = async (asked: string, file: { name: string; request: Request }): Promise<Response> => {
-    const film = await find(asked);
-    const answer = film && (await films.answer(film, file));
+    const found = await find(asked);
+    if (!found) throw absent;
+    if (gate)
+      await gate.admit(file.request, { ...found.subject, what: whatIs(file.name, films), file: file.name });
+    const answer = await films.answer(found.film, file);
     if (!answer) throw absent;
+    gate?.seal(answer);
     for (const [header, value] of Object.entries(open)) answer.headers.set(header, value);
     return answer;
   };
@@ -57,7 +72,13 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
       304: { ...nothing, description: 'The file has not changed.' },
     },
     faults: [
-      ...new Set([...faults, ...vodFaults, ...films.files.flatMap((file) => file.faults), ...storeFaults]),
+      ...new Set([
+        ...gateFaults,
+        ...faults,
+        ...vodFaults,
+        ...films.files.flatMap((file) => file.faults),
+        ...storeFaults,
+      ]),
     ],
   };
   return new Elysia().get(
@@ -66,6 +87,13 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
       answer(params[id.name], { name: params['*'], request }).catch(refused),
     says(summary, operation),
   );
+}
+
+function whatIs(name: string, { files }: Vod): PlayQuestion['what'] {
+  const beside = files.find((file) => file.name === name);
+  if (beside) return beside.what ?? 'image';
+  if (name === wholeName) return 'download';
+  return name.endsWith('.m3u8') ? 'playlist' : 'media';
 }
 
 const open = { ...readableByAll, 'access-control-expose-headers': exposed };

@@ -3,6 +3,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { object, oneOf } from '../../core/base/schema.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { idSchema } from '../../core/http/operation.ts';
+import type { PlaySubject } from '../../core/plugin/decide.ts';
 import { collection } from '../../core/plugin/token.ts';
 
 const sourceSchema = object({
@@ -59,8 +60,11 @@ export interface Playable {
   find(id: string, caller: Caller): Promise<Found | undefined>;
 }
 
-/** `session`: id of the session that is over; another playable may have its recording. */
-export type Found = PlaybackInfo & { readonly session?: string };
+/**
+ * `subject`: what plugins that decide are told of it; without it they are not asked. `session`: id of the session that is over;
+ * another playable may have its recording.
+ */
+export type Found = PlaybackInfo & { readonly subject?: PlaySubject; readonly session?: string };
 
 export const notReady = new Fault('playback.not_ready', {
   status: 404,

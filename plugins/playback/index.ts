@@ -4,6 +4,7 @@ import { Fault, hasCode } from '../../core/base/fault.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
 import { json, storeFaults } from '../../core/http/operation.ts';
+import { gateFaults, playGate } from '../../core/http/play-gate.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import {
@@ -35,6 +36,7 @@ export default definePlugin({
   },
   routes(kit) {
     const known = kit.offered(playables);
+    const gate = playGate(kit);
     const find = async (id: string, caller: Caller): Promise<Found | undefined> => {
       let unready: unknown;
       let behind: unknown;
@@ -60,14 +62,16 @@ export default definePlugin({
         throw error;
       }
     };
-    const answer = async (id: string, caller: Caller): Promise<Response> => {
+    const answer = async (id: string, request: Request): Promise<Response> => {
+      const caller = kit.caller(request);
       const found = await find(id, caller);
       if (!found)
         throw new Fault('playback.not_found', {
           status: 404,
           message: `There is nothing to watch under the id ${id}.`,
         });
-      const { session, type, meta } = found;
+      const { subject, session, type, meta } = found;
+      if (gate && subject) await gate.admit(request, { ...subject, what: 'info', file: '' });
       const recording = session === undefined ? undefined : await recordingOf(session, caller);
       const { source, ...rest } = meta;
       const info: PlaybackInfo = { type, meta: { ...rest, ...(recording && { recording }), source } };
@@ -76,14 +80,14 @@ export default definePlugin({
     return new Elysia()
       .get(
         '/api/playback/:id',
-        ({ request, params }) => openly(() => answer(params.id, kit.caller(request))),
+        ({ request, params }) => openly(() => answer(params.id, request)),
         says('Where a playback id, session or asset can be watched. No key is needed.', {
           name: 'getPlayback',
           isOpen: true,
           isOnEveryNode: true,
           path: { id: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
           answers: { 200: json(playbackSchema, 'How it is watched.') },
-          faults: ['playback.not_found', notReady.code, neverReady.code, ...storeFaults],
+          faults: [...gateFaults, 'playback.not_found', notReady.code, neverReady.code, ...storeFaults],
         }),
       )
       .options('/api/playback/*', preflight, saysPreflight('preflightPlayback'));

@@ -1,10 +1,12 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { isUuid } from '../../core/base/ids.ts';
 import { idSchema } from '../../core/http/operation.ts';
+import { playGate } from '../../core/http/play-gate.ts';
 import { preflight, saysPreflight } from '../../core/http/public-access.ts';
+import type { PlaySubject } from '../../core/plugin/decide.ts';
 import { faultMaker, faultsOf } from '../../core/plugin/fault-table.ts';
-import { filmRoute } from '../../core/vod/route.ts';
-import { type AssetFile, assets, films } from '../assets/contract.ts';
+import { type FoundFilm, filmRoute } from '../../core/vod/route.ts';
+import { assets, films } from '../assets/contract.ts';
 import { notReady as notWatchable, type Playable } from '../playback/contract.ts';
 import type { RecordingsKit } from './config.ts';
 import { assetIdOf, isUnfinished, linksOf, recordingOf } from './recording.ts';
@@ -25,9 +27,10 @@ export function playbackRoutes(kit: RecordingsKit): AnyElysia {
           'A finished recording for everyone: `index.m3u8` is the playlist to open, `source.mp4` the film as one file.',
         id: { name: 'sessionId', schema: idSchema },
         faults: ['recording.not_found', 'recording.not_ready'],
-        find: (sessionId) => readyFile(sessionId, kit),
+        find: (sessionId) => readyFilm(sessionId, kit),
         absent: notFound,
         films: kit.use(films),
+        gate: playGate(kit),
       }),
     )
     .options('/recordings/*', preflight, saysPreflight('preflightRecording'));
@@ -37,12 +40,13 @@ export function playbackRoutes(kit: RecordingsKit): AnyElysia {
 export function recordedPlayable(kit: RecordingsKit): Playable {
   return {
     async find(id, caller) {
-      const file = await readyFile(id, kit).catch((error: unknown) => {
+      const found = await readyFilm(id, kit).catch((error: unknown) => {
         throw error === notReady ? notWatchable : error;
       });
-      if (!file) return undefined;
+      if (!found) return undefined;
       const { recordingUrl, mp4Url } = linksOf(id, caller);
       return {
+        subject: found.subject,
         type: 'recording',
         meta: {
           live: 0,
@@ -57,11 +61,15 @@ export function recordedPlayable(kit: RecordingsKit): Playable {
 }
 
 /** Undefined where there is none; Fault `recording.not_ready` while there is none yet. */
-async function readyFile(sessionId: string, kit: RecordingsKit): Promise<AssetFile | undefined> {
+async function readyFilm(sessionId: string, kit: RecordingsKit): Promise<FoundFilm | undefined> {
   if (!isUuid(sessionId)) return undefined;
   const asset = await kit.use(assets).find(assetIdOf(sessionId));
   if (asset?.status === 'waiting') throw notReady;
-  if (asset) return asset.file;
+  if (asset) {
+    const { id: assetId, account, playbackId, file } = asset;
+    const subject: PlaySubject = { kind: 'recording', account, playbackId, sessionId, assetId };
+    return file && { film: file, subject };
+  }
   // The asset is made when the session is over.
   const recording = await recordingOf(sessionId, kit.resources);
   if (recording && isUnfinished(recording)) throw notReady;

@@ -1,6 +1,7 @@
 import type { Principal } from '../../core/http/auth.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import type { Operation } from '../../core/http/operation.ts';
+import type { PlayQuestion } from '../../core/plugin/decide.ts';
 import { resource } from '../../core/plugin/resource.ts';
 import { collection, token } from '../../core/plugin/token.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
@@ -109,6 +110,8 @@ export interface LiveFile {
   readonly name: string;
   readonly summary: string;
   readonly operation: Pick<Operation, 'name' | 'answers'> & { readonly faults: readonly string[] };
+  /** What plugins that decide are told that it is. Default: `image`. */
+  readonly what?: PlayQuestion['what'];
   /** Undefined: this node has no such playlist. Its Faults and answers go to viewers. `If-None-Match` is checked by the caller. */
   answer(playbackId: string, options: { readonly signal: AbortSignal }): Promise<Response> | undefined;
 }

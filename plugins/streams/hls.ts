@@ -3,6 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { says } from '../../core/http/http.ts';
 import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
+import { gateFaults } from '../../core/http/play-gate.ts';
 import { preconditions } from '../../core/http/preconditions.ts';
 import { publicPreflightAge, saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
@@ -13,24 +14,28 @@ import { playlistLocations } from './edge/playlist-locations.ts';
 import { type EdgeProxy, edgeProxy, returnWait, serveHere } from './edge/proxy.ts';
 import { notLive } from './faults.ts';
 import { liveResponse, refusalResponse } from './live-answer.ts';
+import { type LiveGate, liveGate } from './live-gate.ts';
 import { viewerId, viewerOf } from './viewer.ts';
 
 /** `/hls/{playbackId}/…`: playlists, parts and segments, for everyone. */
 export function hlsRoutes(kit: StreamsKit): AnyElysia {
   const media = kit.use(services.media);
   const others = kit.deployment.isAlone ? singleNode(kit) : edgeProxy(kit);
+  const gate = liveGate(kit);
   const answer = async (request: Request, of: { playbackId: string; file: string }): Promise<Response> => {
     const query = new URL(request.url).searchParams;
     checkQuery(query);
+    if (gate) await gate.admit(request, of);
     const viewer = viewerOf(request, { file: of.file, query, kit });
     const viewers = viewer === undefined ? {} : { viewers: [viewerId(viewer)] };
     const asked = { ...of, query, signal: request.signal, ...viewers };
     const served = media.serve(asked);
-    return served ? liveResponse(await served) : others.serve(asked);
+    const made = served ? liveResponse(await served) : await others.serve(asked);
+    return gate ? gate.seal(made) : made;
   };
 
   return new Elysia()
-    .use(liveFileRoutes(kit, others))
+    .use(liveFileRoutes(kit, { others, gate }))
     .get(
       '/hls/:playbackId/*',
       ({ params: { playbackId, '*': file }, request }) =>
@@ -61,6 +66,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
             200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
           },
           faults: [
+            ...gateFaults,
             'playback.not_live',
             'playback.not_recorded',
             'playback.not_soon',
@@ -80,21 +86,24 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
 }
 
 /** `/hls/{playbackId}/{name}` for the files that other plugins make of live streams: on this node, or the one that has the stream. */
-function liveFileRoutes(kit: StreamsKit, others: EdgeProxy): AnyElysia {
+function liveFileRoutes(
+  kit: StreamsKit,
+  { others, gate }: { others: EdgeProxy; gate: LiveGate | undefined },
+): AnyElysia {
   const app = new Elysia();
   for (const file of kit.offered(liveFiles)) {
     const { name, summary, operation } = file;
     app.get(
       `/hls/:playbackId/${name}`,
       ({ params: { playbackId }, request }: { params: Record<string, string>; request: Request }) =>
-        answerOf(file, { playbackId, request, others }).catch(withCors),
+        answerOf(file, { playbackId, request, others, gate }).catch(withCors),
       says(summary, {
         ...operation,
         isOpen: true,
         isOnEveryNode: true,
         path: { playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
         faults: [
-          ...['playback.not_live', 'playback.too_many_waiting', 'node.unreachable'],
+          ...[...gateFaults, 'playback.not_live', 'playback.too_many_waiting', 'node.unreachable'],
           ...[...operation.faults, ...storeFaults],
         ],
       }),
@@ -105,12 +114,19 @@ function liveFileRoutes(kit: StreamsKit, others: EdgeProxy): AnyElysia {
 
 async function answerOf(
   file: LiveFile,
-  { playbackId, request, others }: { playbackId: string; request: Request; others: EdgeProxy },
+  {
+    playbackId,
+    request,
+    others,
+    gate,
+  }: { playbackId: string; request: Request; others: EdgeProxy; gate: LiveGate | undefined },
 ): Promise<Response> {
   const { signal } = request;
+  if (gate) await gate.admit(request, { playbackId, file: file.name, what: file.what ?? 'image' });
   const query = new URLSearchParams();
   const own = file.answer(playbackId, { signal });
   const answer = await (own ?? others.serve({ playbackId, file: file.name, query, signal }));
+  gate?.seal(answer);
   const etag = answer.headers.get('etag')?.slice(1, -1);
   if (answer.status !== 200 || etag === undefined) return answer;
   // Compared here: one answer of another node serves many clients.
@@ -139,7 +155,7 @@ function wholeNumber(description: string) {
 const preflight = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-  'access-control-allow-headers': 'Range',
+  'access-control-allow-headers': 'Authorization, Range',
   'access-control-max-age': String(publicPreflightAge),
 };
 

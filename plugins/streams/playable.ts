@@ -21,10 +21,15 @@ export function livePlayable(kit: StreamsKit): Playable {
 }
 
 function infoOf(document: StreamDocument, { baseUrl }: Caller): Found {
-  const { playbackId, isActive, sessionId } = document;
+  const { id, parentId, account, playbackId, isActive } = document;
+  const sessionId = parentId === null ? document.sessionId : id;
   const phase = phaseOf(document);
   return {
     type: 'live',
+    subject: {
+      ...{ kind: 'live', account, playbackId, streamId: parentId ?? id },
+      ...(sessionId && { sessionId }),
+    },
     ...(phase === 'over' && sessionId && { session: sessionId }),
     meta: {
       live: isActive ? 1 : 0,

@@ -31,6 +31,7 @@ const kit = {
   resources: { find: async () => undefined },
   caller: () => ({ address: undefined, baseUrl: 'http://localhost' }),
   offered: () => [],
+  decide: {},
 };
 const app = httpCore({ log: undefined as never, routes: [hlsRoutes(kit as never)] });
 const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 30, fetch: app.fetch });

@@ -2,10 +2,12 @@ import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../../core/base/fault.ts';
 import { fileRoute } from '../../../core/http/file-route.ts';
+import { type PlayGate, playGate } from '../../../core/http/play-gate.ts';
 import { preflight, saysPreflight } from '../../../core/http/public-access.ts';
+import type { PlaySubject } from '../../../core/plugin/decide.ts';
 import { typeOf } from '../../../core/ports/blobs.ts';
 import { filmRoute } from '../../../core/vod/route.ts';
-import { neverReady, notReady, type Playable, type PlaybackInfo } from '../../playback/contract.ts';
+import { type Found, neverReady, notReady, type Playable } from '../../playback/contract.ts';
 import type { AssetsKit } from '../config.ts';
 import { films, type Original } from '../contract.ts';
 import { type AssetDocument, assetOf, assetRow, isPlaybackId, watchedRow } from './document.ts';
@@ -13,59 +15,9 @@ import { linksOf } from './present.ts';
 
 /** `/asset/{playbackId}/…`: the file of an asset and its playback, for everyone who knows its URL. */
 export function videoRoutes(kit: AssetsKit): AnyElysia {
-  const find = async (playbackId: string) => {
-    const row = await watchedRow(playbackId, kit);
-    return row && assetOf(row);
-  };
+  const gate = playGate(kit);
   return new Elysia()
-    .use(
-      fileRoute('/asset/:playbackId/video', {
-        name: 'getAssetVideo',
-        summary: 'The file of an asset. No key is needed.',
-        types: ['video/mp4'],
-        path: { playbackId },
-        faults: ['asset.no_file'],
-        async find({ playbackId }) {
-          const document = await find(playbackId);
-          if (!document?.file) throw noFile;
-          const { video } = document.file;
-          return {
-            pieces: [{ key: video.key, from: 0, to: video.size }],
-            etag: video.sha256,
-            // A file that is made again has another time and another tag.
-            modified: document.fileAt,
-            type: typeOf(video.key),
-            name: document.name,
-            ending: 'mp4',
-          };
-        },
-        gone: () => noFile,
-        blobs: kit.blobs,
-      }),
-    )
-    .use(
-      fileRoute('/asset/:playbackId/original', {
-        name: 'getAssetOriginal',
-        summary: 'The uploaded file of an asset that was converted to mp4. No key is needed.',
-        types: [...new Set(Object.values(formats).map(({ type }) => type))],
-        path: { playbackId },
-        faults: ['asset.no_file'],
-        async find({ playbackId }) {
-          const document = await find(playbackId);
-          const original = document?.file?.original;
-          if (!original) throw noFile;
-          return {
-            pieces: [{ key: original.key, from: 0, to: original.size }],
-            etag: original.sha256,
-            modified: document.fileAt,
-            name: document.name,
-            ...formats[original.format],
-          };
-        },
-        gone: () => noFile,
-        blobs: kit.blobs,
-      }),
-    )
+    .use(downloadRoutes(kit, { gate }))
     .use(
       filmRoute('/asset', {
         name: 'getAssetPlayback',
@@ -73,12 +25,82 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
           'Playback of an asset: `index.m3u8` is the playlist, if the asset has a `playbackUrl`; `source.mp4` is the film as one file with its index in front. No key is needed.',
         id: { name: 'playbackId', schema: playbackId },
         faults: ['asset.no_file'],
-        find: async (playbackId) => (await find(playbackId))?.file ?? undefined,
+        async find(playbackId) {
+          const document = await watched(playbackId, kit);
+          return document?.file ? { film: document.file, subject: subjectOf(document) } : undefined;
+        },
         absent: noFile,
         films: kit.use(films),
+        gate,
       }),
     )
     .options('/asset/*', preflight, saysPreflight('preflightAsset'));
+}
+
+/** The file of an asset, and the one that it was made of. */
+function downloadRoutes(kit: AssetsKit, { gate }: { gate: PlayGate | undefined }): AnyElysia {
+  const found = async (playbackId: string, { request, name }: { request: Request; name: string }) => {
+    const document = await watched(playbackId, kit);
+    if (!document?.file) throw noFile;
+    if (gate) await gate.admit(request, { ...subjectOf(document), what: 'download', file: name });
+    return { ...document, file: document.file };
+  };
+  const common = {
+    ...{ path: { playbackId }, faults: ['asset.no_file'], gone: () => noFile },
+    ...{ blobs: kit.blobs, gate },
+  };
+  return new Elysia()
+    .use(
+      fileRoute('/asset/:playbackId/video', {
+        ...common,
+        name: 'getAssetVideo',
+        summary: 'The file of an asset. No key is needed.',
+        types: ['video/mp4'],
+        async find({ playbackId }, request) {
+          const { file, fileAt, name } = await found(playbackId, { request, name: 'video' });
+          const { video } = file;
+          return {
+            pieces: [{ key: video.key, from: 0, to: video.size }],
+            etag: video.sha256,
+            // A file that is made again has another time and another tag.
+            modified: fileAt,
+            type: typeOf(video.key),
+            name,
+            ending: 'mp4',
+          };
+        },
+      }),
+    )
+    .use(
+      fileRoute('/asset/:playbackId/original', {
+        ...common,
+        name: 'getAssetOriginal',
+        summary: 'The uploaded file of an asset that was converted to mp4. No key is needed.',
+        types: [...new Set(Object.values(formats).map(({ type }) => type))],
+        async find({ playbackId }, request) {
+          const { file, fileAt, name } = await found(playbackId, { request, name: 'original' });
+          const { original } = file;
+          if (!original) throw noFile;
+          return {
+            pieces: [{ key: original.key, from: 0, to: original.size }],
+            etag: original.sha256,
+            modified: fileAt,
+            name,
+            ...formats[original.format],
+          };
+        },
+      }),
+    );
+}
+
+async function watched(playbackId: string, kit: AssetsKit): Promise<AssetDocument | undefined> {
+  const row = await watchedRow(playbackId, kit);
+  return row && assetOf(row);
+}
+
+function subjectOf({ id: assetId, account, playbackId, source }: AssetDocument): PlaySubject {
+  const ofSession = source.type === 'recording' ? { sessionId: source.sessionId } : {};
+  return { kind: 'asset', account, playbackId, assetId, ...ofSession };
 }
 
 /** Only media types of films: a browser must not run anything in them as a page or a script. */
@@ -109,11 +131,12 @@ export function assetPlayable(kit: AssetsKit): Playable {
   };
 }
 
-function infoOf({ playbackId, file, status }: AssetDocument, baseUrl: string): PlaybackInfo {
+function infoOf(document: AssetDocument, baseUrl: string): Found {
+  const { playbackId, file, status } = document;
   if (!file) throw status === 'failed' ? neverReady : notReady;
   const { playbackUrl, fastUrl, downloadUrl } = linksOf({ playbackId, file }, baseUrl);
   const hls = { hrn: 'HLS (TS)', type: 'html5/application/vnd.apple.mpegurl' };
   const mp4 = { hrn: 'MP4', type: 'html5/video/mp4', url: fastUrl ?? downloadUrl };
   const source = playbackUrl === undefined ? [mp4] : [{ ...hls, url: playbackUrl }, mp4];
-  return { type: 'vod', meta: { live: 0, source } };
+  return { subject: subjectOf(document), type: 'vod', meta: { live: 0, source } };
 }

@@ -12,6 +12,8 @@ export interface PlaylistLocation {
   readonly node: string | undefined;
   /** Its stream is on the air: the playlist is there, or is expected back. */
   readonly isActive: boolean;
+  /** Undefined when there is none. `sessionId`: its newest session. */
+  readonly stream: { readonly id: string; readonly account: string; readonly sessionId?: string } | undefined;
 }
 
 /** Which node has which playlist, by the rows of the streams. */
@@ -22,7 +24,15 @@ export function playlistLocations({ clock, resources }: Pick<StreamsKit, 'clock'
     // Invented ids must not fill the memory.
     if (row === undefined) known.delete(playbackId);
     const document = row && documentOf(row);
-    return { node: document?.feeder?.node, isActive: document?.isActive ?? false };
+    return {
+      node: document?.feeder?.node,
+      isActive: document?.isActive ?? false,
+      stream: document && {
+        id: document.id,
+        account: document.account,
+        ...(document.sessionId && { sessionId: document.sessionId }),
+      },
+    };
   };
   return {
     /**
