@@ -19,8 +19,7 @@ export interface Assets {
   /** Creates an asset as `waiting`; an existing asset with this id stays as it is. */
   begin(asset: NewAsset): Promise<void>;
   /**
-   * For a request: creates an asset and the task that brings its file, and returns both as this caller sees them. Faults `asset.too_many`,
-   * `task.too_many` (409), and `intake.full`, `intake.unavailable` when this node has no room.
+   * For a request: creates an asset and the task that brings its file, and returns both as this caller sees them. Faults `orderFaults`.
    */
   order(asset: AssetOrder, caller: Caller): Promise<Readonly<Record<'asset' | 'task', unknown>>>;
   /** Schema of what `order` returns. */
@@ -41,8 +40,8 @@ export interface Assets {
   findByPlaybackId(playbackId: string): Promise<AssetReference | undefined>;
   /**
    * Takes a film while this node produces it: writes it to disk, inspects it, stores it, and makes it the file of the asset unless
-   * the asset has one. Throws the error of the film or of `check`, the reason of the signal, `upload.refused` or
-   * `intake.too_large`; then nothing remains.
+   * the asset has one. Throws the error of the film or of `check`, the reason of the signal, `upload.refused`,
+   * `upload.not_allowed` or `intake.too_large`; then nothing remains.
    *
    * @param options.check called with what is in the film, before it is stored
    */
@@ -71,6 +70,7 @@ export interface AssetOrder
 /** Fault codes of a route that orders an asset. */
 export const orderFaults = [
   ...['asset.too_many', 'asset.not_found', 'task.too_many', 'intake.full', 'intake.unavailable'],
+  ...['upload.not_allowed', 'decision.unavailable'],
 ];
 
 /** Types of the tasks that bring files of assets, by the source of the asset. */

@@ -96,7 +96,8 @@ export function transcodeKind(kit: Kit): TaskKind {
         return await run(work, kit);
       } catch (error) {
         // What ffmpeg made was refused: another try would make the same.
-        if (hasCode(error, 'upload.refused')) return { outcome: 'failed', message: error.message };
+        if (hasCode(error, 'upload.refused') || hasCode(error, 'upload.not_allowed'))
+          return { outcome: 'failed', message: error.message };
         throw error;
       }
     },

@@ -8,12 +8,13 @@ import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import type { VideoSpec } from '../../../core/ports/recorder.ts';
 import type { AssetsKit } from '../config.ts';
 import { type AssetFile, keysOf, type Original, specOf } from '../contract.ts';
+import { checkInspected } from '../uploads/permission.ts';
 import { folderOf } from './document.ts';
 
 /**
  * Inspects a received file, and stores it and what playback needs as blobs. The names of the blobs contain the id of this attempt,
- * so attempts do not disturb each other. Fault `upload.refused` (422) for a file that is not accepted. If it throws, it has deleted
- * its blobs.
+ * so attempts do not disturb each other. Fault `upload.refused` (422) for a file that is not accepted, `upload.not_allowed` (403) for
+ * one that a plugin refuses. If it throws, it has deleted its blobs.
  *
  * @param options `storing`: called when the file is accepted and before it is stored; may throw to stop
  */
@@ -45,6 +46,7 @@ export async function accept(
       },
     );
     if (!inspection.ok) throw new RefusedFile(inspection);
+    await checkInspected(work.assetId, { size, spec: inspection.spec, kit });
     await storing(inspection.spec);
     const { spec, uncut } = inspection;
     const video = { key: keys.video, size, md5, sha256 };

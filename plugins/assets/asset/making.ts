@@ -14,6 +14,7 @@ import {
   keysOf,
   outputOf,
 } from '../contract.ts';
+import { checkPermission } from '../uploads/permission.ts';
 import { accept, received } from './accept.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetOf, assetRow, folderOf, watchedRow } from './document.ts';
@@ -36,6 +37,7 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
       const { id, account, name, source, userTags, createdByTokenName, secret, ...task } = given;
       await places.admit(account);
       await kit.use(services.intake).checkRoom(0);
+      await checkPermission({ stage: 'request', account, assetId: id, name, source }, kit);
       const type = fileTasks[source.type];
       const taskId = fileTaskOf(id, type);
       const more = { userTags, createdByTokenName };

@@ -129,7 +129,9 @@ async function run(work: TaskWork, kit: AssetsKit): Promise<TaskResult> {
 }
 
 function isFinal(error: unknown): error is Fault {
-  return ['import.failed', 'upload.refused', 'conversion.refused'].some((code) => hasCode(error, code));
+  return finalCodes.some((code) => hasCode(error, code));
 }
+
+const finalCodes = ['import.failed', 'upload.refused', 'upload.not_allowed', 'conversion.refused'];
 
 const deleted: TaskResult = { outcome: 'failed', message: 'The asset of this import was deleted.' };

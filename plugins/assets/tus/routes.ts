@@ -187,7 +187,15 @@ const said = {
         },
       },
     },
-    faults: [...ofOne, 'upload.accepted', 'upload.cancelled', 'upload.busy', 'upload.refused'],
+    faults: [
+      ...ofOne,
+      'upload.accepted',
+      'upload.cancelled',
+      'upload.busy',
+      'upload.refused',
+      'upload.not_allowed',
+      'decision.unavailable',
+    ],
   }),
   append: says('Appends bytes to a tus upload. After the last byte, the file is accepted or refused.', {
     ...{ ...one, name: 'appendToTusUpload', file: bytes },

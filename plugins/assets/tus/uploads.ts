@@ -1,5 +1,5 @@
 import { bytesOf } from '../../../core/base/config-fields.ts';
-import { hasCode, isRefusal } from '../../../core/base/fault.ts';
+import { isRefusal } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { regularly } from '../../../core/base/timing.ts';
 import { services } from '../../../core/plugin/services.ts';
@@ -9,7 +9,8 @@ import { assetOf, assetRow, folderOf } from '../asset/document.ts';
 import type { AssetsKit } from '../config.ts';
 import { fileTaskOf } from '../contract.ts';
 import { accepted, busy, cancelled } from '../uploads/faults.ts';
-import type { UploadTries } from '../uploads/tries.ts';
+import { checkPermission } from '../uploads/permission.ts';
+import { isFinal, type UploadTries } from '../uploads/tries.ts';
 import { fileTooLarge, nodeIsFull, notFound, tooMany } from './faults.ts';
 import { isFileOf, TusUpload } from './upload.ts';
 
@@ -66,13 +67,15 @@ export class TusUploads {
 
   /** Creates an empty upload. */
   async create({ assetId, size, metadata, expires }: NewUpload): Promise<TusState> {
-    const { status, account } = await this.#tries.documentOf(assetId);
+    const { status, account, name } = await this.#tries.documentOf(assetId);
     if (status === 'ready') throw accepted;
     if (size > this.most) throw fileTooLarge(this.most);
     if ((await this.#kit.use(tasks).find(fileTaskOf(assetId, 'upload')))?.phase === 'cancelled')
       throw cancelled;
     // An early check; it reserves nothing, because the bytes may come hours later.
     await this.#kit.use(services.intake).checkRoom(size);
+    const source = { type: 'directUpload' } as const;
+    await checkPermission({ stage: 'request', account, assetId, name, source, size }, this.#kit);
     const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
     try {
       await this.#admit(file);
@@ -194,7 +197,7 @@ export class TusUploads {
         if (file.offset === file.size) await upload.offset();
       };
       await this.#using(upload, work).catch((error: unknown) => {
-        if (isRefusal(error) || hasCode(error, 'upload.refused') || signal.aborted) return;
+        if (isRefusal(error) || isFinal(error) || signal.aborted) return;
         log.warn('a tus upload could not be seen to; it is tried again', { upload: file.id, error });
       });
     }

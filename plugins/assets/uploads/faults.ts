@@ -9,6 +9,8 @@ export const uploadFaults = {
       'A newer request of the same tus upload ended this one. The received bytes are kept.',
   }),
   ...faultsOf(403, {
+    'upload.not_allowed':
+      'A plugin of this server does not accept the file; the message gives the reason. Another file may be accepted.',
     'upload.altered': 'This is not an upload URL of ours, or it was altered.',
     'upload.expired': 'The upload URL has expired.',
     'upload.revoked': 'The API key that asked for the upload URL was deleted.',
@@ -49,7 +51,7 @@ export const uploadFaults = {
 /** Codes of a route that receives a file: of the attempt, of the intake, and of storing the file. */
 export const tryFaults = [
   ...['upload.accepted', 'upload.cancelled', 'upload.busy', 'upload.refused', 'upload.too_many'],
-  'server.busy',
+  ...['upload.not_allowed', 'decision.unavailable', 'server.busy'],
 ];
 export const intakeFaults = [
   ...['intake.broken', 'intake.silent', 'intake.slow', 'intake.full', 'intake.unavailable'],

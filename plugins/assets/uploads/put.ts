@@ -15,6 +15,7 @@ import { shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { fileTaskOf } from '../contract.ts';
 import { accepted, cancelled, intakeFaults, revoked, stopping, storingFaults, tryFaults } from './faults.ts';
+import { checkPermission } from './permission.ts';
 import { leastPace, lengthOf, progressOf, type Try, type UploadTries } from './tries.ts';
 import { uploading } from './uploading.ts';
 import { type SignedFor, signedQuery, type UploadUrls } from './url.ts';
@@ -63,8 +64,17 @@ export function uploader(
     const document = await tries.documentOf(assetId);
     if (document.status === 'ready') throw accepted;
     // Before anything is changed or read. A file that is too long gets another fault, later.
-    const length = lengthOf(request) ?? 0;
-    if (length <= most) await intake.checkRoom(length);
+    const size = lengthOf(request);
+    if ((size ?? 0) <= most) await intake.checkRoom(size ?? 0);
+    const { account, name } = document;
+    const asked = {
+      account,
+      assetId,
+      name,
+      source: { type: 'directUpload' },
+      ...(size !== undefined && { size }),
+    } as const;
+    await checkPermission({ stage: 'request', ...asked }, kit);
     const of = { assetId, taskId: fileTaskOf(assetId, 'upload'), workId: uuid(), assetName: document.name };
     const release = tries.places.take(document.account);
     let letGo = () => {};

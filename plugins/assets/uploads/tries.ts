@@ -113,8 +113,10 @@ export interface Try {
 
 /** A repeat with the same file would fail as well. */
 export function isFinal(error: unknown): boolean {
-  return ['upload.refused', 'intake.too_large', 'conversion.refused'].some((code) => hasCode(error, code));
+  return finalCodes.some((code) => hasCode(error, code));
 }
+
+const finalCodes = ['upload.refused', 'upload.not_allowed', 'intake.too_large', 'conversion.refused'];
 
 /** Limits the concurrent uploads of this node, in total and per account. */
 function uploadPlaces({ uploads, uploadsPerAccount }: AssetsKit['config']) {
