@@ -19,6 +19,10 @@ export default definePlugin({
   offers: [offer(taskKinds, exportKind)],
   faults: {
     ...ipfsFaults,
+    'export.refused': {
+      status: 403,
+      meaning: 'A plugin of this server does not allow the export; the message gives the reason.',
+    },
     'export.trouble': {
       status: 503,
       meaning: 'An attempt at an export failed, and another follows. Only in tasks, never an answer.',

@@ -4,13 +4,21 @@ import { object } from '../../core/base/schema.ts';
 import { says } from '../../core/http/http.ts';
 import { keyedRoutes } from '../../core/http/keyed.ts';
 import { json } from '../../core/http/operation.ts';
-import { assetNotFound, assetNotReady, assets } from '../assets/contract.ts';
+import { undecided } from '../../core/plugin/decide.ts';
+import {
+  type AssetFile,
+  type AssetReference,
+  assetNotFound,
+  assetNotReady,
+  assets,
+} from '../assets/contract.ts';
 import { type TaskKind, type TaskResult, taskSchema, tasks } from '../tasks/contract.ts';
 import {
   askedBy,
   type CustomParams,
   type CustomSecret,
   checkExport,
+  type ExportBody,
   exportBody,
   type IpfsParams,
   type IpfsSecret,
@@ -32,7 +40,8 @@ export function routes(kit: ExportsKit): AnyElysia {
       if (asset?.account !== account) throw assetNotFound(assetId);
       const body = await exportBody.read(request);
       checkExport(body, kit);
-      if (asset.status !== 'ready') throw assetNotReady(asset);
+      if (asset.status !== 'ready' || !asset.file) throw assetNotReady(asset);
+      await checkPermission(body, { asset, file: asset.file, kit });
       const { params, secret } = askedBy(body);
       await kit.use(tasks).spawn({
         ...{ id, account, type: 'export', name: asset.name, inputAssetId: assetId, params, secret },
@@ -46,10 +55,31 @@ export function routes(kit: ExportsKit): AnyElysia {
         name: 'exportAsset',
         body: exportBody,
         answers: { 201: json(answerSchema, 'The task, which goes on by itself.') },
-        faults: ['asset.not_found', 'asset.not_ready', 'task.too_many'],
+        faults: [
+          'asset.not_found',
+          'asset.not_ready',
+          'task.too_many',
+          'export.refused',
+          'decision.unavailable',
+        ],
       },
     ),
   );
+}
+
+/** Asks the plugins that decide. Faults `export.refused` (403) with their reason, `decision.unavailable` (503). */
+async function checkPermission(
+  { custom }: ExportBody,
+  { asset, file, kit }: { asset: AssetReference; file: AssetFile; kit: ExportsKit },
+): Promise<void> {
+  const { id: assetId, account, name } = asset;
+  const to = custom ? ({ to: 'url', host: new URL(custom.url).host } as const) : ({ to: 'ipfs' } as const);
+  const { video, spec } = file;
+  const refusal = await kit.decide.export?.({ account, assetId, name, ...to, size: video.size, spec });
+  if (!refusal) return;
+  if (refusal.isFailure) throw undecided();
+  kit.log.info('a plugin refused an export', { asset: assetId, by: refusal.plugin, reason: refusal.reason });
+  throw new Fault('export.refused', { status: 403, message: refusal.reason });
 }
 
 const answerSchema = object({ task: taskSchema });
