@@ -53,14 +53,15 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
     const leave = mayFail ? kit.use(endpoints).enter(webhook, lane) : undefined;
     if (!leave) return deferred(event, { input, kit });
     try {
-      const message = { deliveryId: event.id, event: event.type, body: deliveryBody(event.body, webhookId) };
+      const body = deliveryBody(event.body, webhookId);
+      const message = { deliveryId: event.id, event: event.type, streamId: streamId || null, body };
       const onStart = () => isFirst && job.attempt === 1 && counts.began(kit.clock.now() - event.at);
       const sent = await send(kit, { webhook, message, attempt, signal, onStart });
       signal.throwIfAborted();
-      counts.attempted(sent.outcome);
+      if (sent.outcome) counts.attempted(sent.outcome);
       // Too many requests of ours, or the program stops: this says nothing about the endpoint.
       if (sent.end === 'ours') throw new Error(sent.entry.error);
-      leave(sent.end === 'failed' ? 'failed' : 'well');
+      if (sent.outcome) leave(sent.end === 'failed' ? 'failed' : 'well');
       return await outcomeOf(sent, { event, input, kit });
     } finally {
       leave('neither');
@@ -82,7 +83,7 @@ async function outcomeOf(
   const id = uuid();
   const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null, ...laterEntry(sent, bodyOf) };
   if (sent.end !== 'failed') {
-    counts.ended(sent.end === 'well' ? 'delivered' : 'gone');
+    counts.ended(sent.end === 'well' ? 'delivered' : sent.end === 'refused' ? 'refused' : 'gone');
     return { outcome: sent.end === 'well' ? 'delivered' : 'over', entry };
   }
   const due = nextAttempt(event, { input, kit });

@@ -4,8 +4,8 @@ import { countAge, deliveryKind } from './delivery.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { SentOutcome } from './send.ts';
 
-/** `gone`: the endpoint wants no more of it (410). `expired`: the time was up. */
-const ends = ['delivered', 'gone', 'expired'] as const;
+/** `gone`: the endpoint wants no more of it (410). `expired`: the time was up. `refused`: a plugin does not allow it. */
+const ends = ['delivered', 'gone', 'expired', 'refused'] as const;
 const outcomes = ['2xx', '3xx', '4xx', '5xx', 'timeout', 'network', 'tls', 'refused', 'ours'] as const;
 
 /** Metrics of webhooks: no ids, no URLs, no names. */

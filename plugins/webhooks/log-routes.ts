@@ -93,9 +93,8 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
         if (problem) throw new Fault('body.invalid', { status: 422, message: `event: ${problem}` });
         const id = `test/${call.id}/${event}`;
         const body = sampleBody(to, { id, event, at: kit.clock.now() });
-        return answerWith(
-          await sendNow(to, { ...call, message: async () => ({ deliveryId: id, event, body }) }),
-        );
+        const message = { deliveryId: id, event, streamId: to.streamId, body };
+        return answerWith(await sendNow(to, { ...call, message: async () => message }));
       }),
       says('Sends an example of an event now. 200 with the log entry, whatever the endpoint answered.', {
         name: 'testWebhook',
@@ -113,7 +112,10 @@ async function resend(
   const to = await webhookFor(call, kit);
   const of = await entryFor(to, { id: call.params.logId, kit });
   const { deliveryId: eventId, event } = of;
-  const message = async () => ({ deliveryId: eventId, event, body: await bodyAgain(of, { to, kit }) });
+  const message = async () => {
+    const body = await bodyAgain(of, { to, kit });
+    return { deliveryId: eventId, event, streamId: streamIn(body), body };
+  };
   const sent = await sendNow(to, { ...call, message });
   // Ends the retries of this delivery.
   const actor = deliveryId({ webhookId: to.id, eventId });
@@ -169,7 +171,7 @@ function manualAttempts(kit: WebhooksKit): ManualAttempts {
     try {
       const options = { webhook, message: await message(), attempt: 0 };
       const sent = await send(kit, { ...options, signal: kit.signal, timeout: manualTimeout });
-      kit.use(webhookCounts).attempted(sent.outcome);
+      if (sent.outcome) kit.use(webhookCounts).attempted(sent.outcome);
       if (sent.end === 'well') kit.use(endpoints).reset(webhook.id);
       const entry: LogEntry = { ...sent.entry, id, nextAttemptAt: null };
       await resources.write({ rows: [{ ...logRow(entry, webhook), revision: 0 }], events: [] });
@@ -204,6 +206,10 @@ async function bodyAgain(
   }
   const message = 'The body of this delivery is no longer kept in full, so it cannot be sent again.';
   throw new Fault('webhook.body_gone', { status: 409, message });
+}
+
+function streamIn(body: string): string | null {
+  return (JSON.parse(body) as { readonly stream?: { readonly id: string } }).stream?.id ?? null;
 }
 
 const none = '00000000-0000-4000-8000-000000000000';

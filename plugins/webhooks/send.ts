@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { milliseconds } from '../../core/base/config-fields.ts';
+import type { DeliveryQuestion, Refusal } from '../../core/plugin/decide.ts';
 import type { OutboundReason } from '../../core/ports/outbound.ts';
 import type { WebhooksKit } from './config.ts';
 import type { LogEntry } from './log-entry.ts';
@@ -12,10 +13,13 @@ const loggedAnswer = 1024;
 
 /** One request to the address of a webhook, and its outcome. */
 export interface Sent {
-  /** `well`: 2xx. `over`: the endpoint wants no more of this (410). `ours`: it was not the endpoint's fault. */
-  readonly end: 'well' | 'failed' | 'over' | 'ours';
-  /** For metrics: class of the status, or what went wrong. */
-  readonly outcome: SentOutcome;
+  /**
+   * `well`: 2xx. `over`: the endpoint wants no more of this (410). `ours`: it was not the endpoint's fault. `refused`: a plugin does not
+   * allow it.
+   */
+  readonly end: 'well' | 'failed' | 'over' | 'ours' | 'refused';
+  /** For metrics: class of the status, or what went wrong. Undefined: there was no request. */
+  readonly outcome: SentOutcome | undefined;
   readonly entry: Omit<LogEntry, 'id' | 'nextAttemptAt'>;
 }
 
@@ -25,6 +29,8 @@ export interface Message {
   readonly deliveryId: string;
   /** Name of the event. */
   readonly event: string;
+  /** Null for an event of no stream. */
+  readonly streamId: string | null;
   readonly body: string;
 }
 
@@ -37,12 +43,16 @@ export function deliveryBody(eventBody: string, webhookId: string): string {
   return JSON.stringify({ id, webhookId, ...rest });
 }
 
+interface Sending {
+  readonly webhook: Webhook;
+  readonly message: Message;
+  readonly attempt: number;
+}
+
+/** Sends a message, unless a plugin refuses. */
 export async function send(
   kit: WebhooksKit,
-  options: {
-    webhook: Webhook;
-    message: Message;
-    attempt: number;
+  options: Sending & {
     signal: AbortSignal;
     /** ms; at most what the config says. */
     timeout?: number;
@@ -53,6 +63,9 @@ export async function send(
   const { deliveryId, event, body } = message;
   const createdAt = kit.clock.now();
   const timestamp = Math.floor(createdAt / 1000);
+  const refusal = await kit.decide.delivery?.(questionOf(options));
+  signal.throwIfAborted();
+  if (refusal) return unsent(refusal, { ...options, createdAt, kit });
   const headers = { ...plainHeaders, 'webhook-id': deliveryId, 'webhook-timestamp': String(timestamp) };
   const secrets = validSecrets(webhook.secrets, createdAt);
   const signature = secrets.length > 0 && {
@@ -86,6 +99,30 @@ export async function send(
   if (outcome === '2xx') return { end: 'well', outcome, entry };
   if (outcome === 'ours') return { end: 'ours', outcome, entry };
   return { end: answer.ok && answer.status === 410 ? 'over' : 'failed', outcome, entry };
+}
+
+/** What plugins are asked. Of the URL the host alone: the rest may be a secret. */
+function questionOf({ webhook, message, attempt }: Sending): DeliveryQuestion {
+  const { id: webhookId, account, url } = webhook;
+  const { event, streamId } = message;
+  return { account, webhookId, host: new URL(url).host, event, streamId, attempt };
+}
+
+/** Nothing was sent. Where a plugin failed to decide, a later attempt may be allowed. */
+function unsent(
+  { isFailure, reason: error }: Refusal,
+  { webhook, message, attempt, createdAt, kit }: Sending & { createdAt: number; kit: WebhooksKit },
+): Sent {
+  const { event, deliveryId, body } = message;
+  return {
+    end: isFailure ? 'failed' : 'refused',
+    outcome: undefined,
+    entry: {
+      ...{ webhookId: webhook.id, event, deliveryId, createdAt, attempt, success: false, error },
+      duration: Math.max(0, kit.clock.now() - createdAt),
+      request: { url: webhook.url, headers: {}, ...logged(body) },
+    },
+  };
 }
 
 /** As much of a body as the log keeps. A character that is cut in two shows as U+FFFD. */
