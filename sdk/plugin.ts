@@ -62,6 +62,7 @@ export {
   storeFaults,
   text,
 } from '../core/http/operation.ts';
+export { gateFaults, type PlayGate, playGate } from '../core/http/play-gate.ts';
 export { openly, preflight, saysPreflight } from '../core/http/public-access.ts';
 export { type FilterField, flagOf, invalidQuery, limitOf } from '../core/http/query.ts';
 export { type Quota, type QuotaOptions, quota } from '../core/http/quota.ts';
@@ -75,6 +76,23 @@ export type {
   EventDescription,
   RowIds,
 } from '../core/plugin/actor.ts';
+export {
+  type Ask,
+  type Decide,
+  type Deciders,
+  type Decision,
+  type DecisionKind,
+  type DeliveryQuestion,
+  type ExportQuestion,
+  type PlayQuestion,
+  type PlaySubject,
+  type PublishQuestion,
+  type Questions,
+  type Refusal,
+  type UploadQuestion,
+  type UploadSubject,
+  undecided,
+} from '../core/plugin/decide.ts';
 export type { Attempt, Effect, EffectError } from '../core/plugin/effect.ts';
 export type { EventFeed } from '../core/plugin/events.ts';
 export { faultMaker, faultsOf } from '../core/plugin/fault-table.ts';

@@ -97,6 +97,7 @@ export async function world(options: WorldOptions): Promise<World> {
       nodeId: 'local',
       ...(options.roles && { roles: options.roles }),
       ...(options.engines && { engines: options.engines }),
+      ...(options.decisions && { decisions: options.decisions }),
       // Nobody else is there to see it: a shorter one would be a thousand heartbeats an hour in every test.
       nodeTimeout: 600_000,
       partitions,
@@ -306,6 +307,8 @@ interface WorldOptions {
   /** Default: all. */
   readonly roles?: BootOptions['roles'];
   readonly engines?: BootOptions['engines'];
+  /** As `decisions` in the config, with its `timeout` in ms. */
+  readonly decisions?: BootOptions['decisions'];
   /** In place of the store's own. */
   readonly jobs?: (own: Jobs) => Jobs;
   /** Address blocks whose `X-Forwarded-For` is believed. */

@@ -139,7 +139,8 @@ describe('a listener', () => {
     const quiet = () => undefined;
     const log = { debug: quiet, info: quiet, error: quiet };
     const { port } = listener;
-    const again = () => new RtmpListener({ host: '127.0.0.1', port, clock, log, handlers, config: rtmpDefaults });
+    const again = () =>
+      new RtmpListener({ host: '127.0.0.1', port, clock, log, handlers, config: rtmpDefaults });
     expect(again).toThrow(`Port ${port} (rtmp.port) is in use by another program.`);
     expect(again).toThrow(expect.objectContaining({ code: 'rtmp.port_in_use' }));
   });

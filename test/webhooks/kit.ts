@@ -11,11 +11,11 @@ export const url = 'https://hooks.example.com/in';
 
 /** A world with webhooks, and events of the admin account as a test names them. */
 export async function hookWorld(
-  options: { config?: Record<string, unknown>; durable?: boolean } = {},
+  options: { config?: Record<string, unknown>; durable?: boolean; plugins?: readonly Plugin[] } = {},
 ): Promise<HookWorld> {
   const { plugin, emit } = emitter();
   const w = await world({
-    plugins: [accounts, streams, events, webhooks, plugin] as unknown as Plugin[],
+    plugins: [accounts, streams, events, webhooks, plugin, ...(options.plugins ?? [])] as Plugin[],
     config: { webhooks: options.config ?? {} },
     ...(options.durable && { durable: true }),
   });
