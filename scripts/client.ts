@@ -121,9 +121,9 @@ function typeOf(schema: Schema, indent: string): string {
   const { $ref, anyOf, enum: values, items, properties, patternProperties } = schema;
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
   if ('const' in schema) return literal(schema.const);
-  if (values) return values.map(literal).join(' | ');
   // A switch in a query.
-  if (anyOf?.length === 4 && anyOf.every(({ const: one }) => flags.has(one))) return 'boolean';
+  if (values?.length === flags.size && values.every((one) => flags.has(one))) return 'boolean';
+  if (values) return values.map(literal).join(' | ');
   if (anyOf) return [...new Set(anyOf.map((one) => typeOf(one, indent)))].join(' | ');
   if (schema.type === 'array') {
     const item = typeOf(items ?? {}, indent);

@@ -461,7 +461,7 @@ export interface Api {
           readonly value: string;
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly ApiToken[]>;
   /** One API key, without its secret. `GET /api/api-token/{id}` */
@@ -518,13 +518,13 @@ export interface Api {
           readonly value: boolean;
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
         /** No sessions. */
-        readonly streamsonly?: '1' | '0' | 'true' | 'false';
+        readonly streamsonly?: boolean;
         /** Only sessions. */
-        readonly sessionsonly?: '1' | '0' | 'true' | 'false';
+        readonly sessionsonly?: boolean;
         /** Only what is on the air. */
-        readonly active?: '1' | '0' | 'true' | 'false';
+        readonly active?: boolean;
       };
     } & CallOptions): Promise<readonly Stream[]>;
   /** Creates a stream. 201 with the stream. `POST /api/stream` */
@@ -606,9 +606,9 @@ export interface Api {
           readonly value: boolean;
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
         /** 1: only recorded sessions, 0: only others. */
-        readonly record?: '1' | '0' | 'true' | 'false';
+        readonly record?: boolean;
       };
     } & CallOptions): Promise<readonly Stream[]>;
   /** Lists the sessions of all streams, newest first. `GET /api/session` */
@@ -657,7 +657,7 @@ export interface Api {
           readonly value: boolean;
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly Stream[]>;
   /** One session. `GET /api/session/{id}` */
@@ -758,7 +758,7 @@ export interface Api {
           };
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly Target[]>;
   /** One multistream target. `GET /api/multistream/target/{id}` */
@@ -823,7 +823,7 @@ export interface Api {
           readonly value: string;
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly Task[]>;
   /** One task: its progress and its result. `GET /api/task/{id}` */
@@ -921,7 +921,7 @@ export interface Api {
           readonly value: string;
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly Asset[]>;
   /** One asset. `GET /api/asset/{id}` */
@@ -1002,7 +1002,7 @@ export interface Api {
   getIngest(call?: {
       readonly query?: {
         /** Only the nearest, which is the default; `false`: all, nearest first. */
-        readonly first?: '1' | '0' | 'true' | 'false';
+        readonly first?: boolean;
       };
     } & CallOptions): Promise<readonly Ingest[]>;
   /** Lists delivery attempts, newest first; parameters as for streams. `GET /api/webhook/{id}/log` */
@@ -1056,7 +1056,7 @@ export interface Api {
           };
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly WebhookLogEntry[]>;
   /** One attempt: the request, and the first 1 KiB of the answer. `GET /api/webhook/{id}/log/{logId}` */
@@ -1125,7 +1125,7 @@ export interface Api {
           readonly value: string;
         }>;
         /** Adds `X-Total-Count`. */
-        readonly count?: '1' | '0' | 'true' | 'false';
+        readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly Webhook[]>;
   /** One webhook, with the `status` of its deliveries. `GET /api/webhook/{id}` */

@@ -4,15 +4,19 @@ import { join } from 'node:path';
 import { cidr } from '../../core/base/cidr.ts';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { jsonLog } from '../../core/base/log.ts';
+import type { HttpCore } from '../../core/http/http.ts';
+import type { Role } from '../../core/plugin/nodes.ts';
 import type { AnyEffect, Plugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Jobs } from '../../core/ports/jobs.ts';
+import type { Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
-import { type Booted, type BootOptions, boot } from '../../runtime/boot/boot.ts';
+import { type Booted, boot } from '../../runtime/boot/boot.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
+import type { OpenApi } from '../../runtime/http/openapi/document.ts';
 import { memoryBroker } from './bus/broker.ts';
 import { memoryBus } from './bus/memory-bus.ts';
 import { documentedBy } from './documented.ts';
@@ -257,9 +261,9 @@ export interface World {
     options?: { body?: unknown; key?: string | null; headers?: Record<string, string>; peer?: string },
     // biome-ignore lint/suspicious/noExplicitAny: answers of all routes
   ): Promise<{ status: number; headers: Headers; body: any }>;
-  readonly app: Booted['app'];
+  readonly app: HttpCore;
   /** What `/openapi.json` answers. */
-  readonly document: ReturnType<Booted['document']>;
+  readonly document: OpenApi;
   /** For tests with sockets; `request` takes a `peer`. */
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
@@ -271,7 +275,7 @@ export interface World {
   readonly converter: ScriptedConverter;
   /** Receivers of what the program sends out. */
   readonly outbound: ScriptedOutbound;
-  readonly store: SqliteStore;
+  readonly store: Store & { readonly jobs: Jobs; idle(): Promise<void> };
   /** A test may put its own functions in place of these. */
   readonly volatile: { -readonly [K in keyof Volatile]: Volatile[K] };
   /** Everything that was logged. */
@@ -305,8 +309,8 @@ interface WorldOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly start?: number;
   /** Default: all. */
-  readonly roles?: BootOptions['roles'];
-  readonly engines?: BootOptions['engines'];
+  readonly roles?: readonly Role[];
+  readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
   /** As `decisions` in the config, with its `timeout` in ms. */
   readonly decisions?: BootOptions['decisions'];
   /** In place of the store's own. */
@@ -315,7 +319,7 @@ interface WorldOptions {
   readonly trustedProxies?: readonly string[];
   /** Data in a file, so that `crash` finds it again. */
   readonly durable?: boolean;
-  readonly probe?: BootOptions['probe'];
+  readonly probe?: (point: 'before commit' | 'after commit' | 'before effects', actor: string) => void;
   /** Kind of job → what is done instead of what its plugin declares; see `scriptedEffect`. */
   readonly effects?: Readonly<Record<string, AnyEffect['run']>>;
 }
