@@ -1,6 +1,6 @@
 /**
- * `npm run check`: format and lint, types, import rules, licences, dead code. Runs all of them even when one fails, so that one run
- * shows everything; prints how long each took. `npm run check -- types` runs one of them: lint, types, imports, licences or unused.
+ * `npm run check`: format and lint, types, import rules, licences, public API, dead code. Runs all of them even when one fails, so that one run
+ * shows everything; prints how long each took. `npm run check -- types` runs one of them: lint, types, imports, licences, api or unused.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ const all: Record<string, [title: string, ...command: string[]]> = {
   ],
   imports: ['import rules', 'scripts/import-rules.ts'],
   licences: ['licences', 'scripts/licences.ts'],
+  api: ['public API', 'scripts/api-report.ts', '--check'],
   unused: ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
 };
 const asked = process.argv.slice(2);

@@ -29,7 +29,7 @@ export function declarations(root: string): Map<string, string> {
   });
   const emitted = new Map<string, string>();
   const { diagnostics } = program.emit(undefined, (file, text) =>
-    emitted.set(relative(outDir, file), text.replace(relativeImport, "$1.js'")),
+    emitted.set(relative(outDir, file), text.replace(relativeImport, '$1.js$2')),
   );
   const [first] = diagnostics;
   if (first) throw new Error(ts.flattenDiagnosticMessageText(first.messageText, '\n'));
@@ -37,7 +37,7 @@ export function declarations(root: string): Map<string, string> {
 }
 
 /** The extension is what the file would have once compiled: every compiler finds the declarations beside it. */
-const relativeImport = /((?:from |import\()'\.{1,2}\/[^']*)\.ts'/g;
+const relativeImport = /((?:from |import\()['"]\.{1,2}\/[^'"]*)\.ts(['"])/g;
 
 function reachable(all: ReadonlyMap<string, string>): Map<string, string> {
   const found = new Map<string, string>();
@@ -45,7 +45,7 @@ function reachable(all: ReadonlyMap<string, string>): Map<string, string> {
     const text = all.get(file);
     if (text === undefined || found.has(file)) return;
     found.set(file, text);
-    for (const [, path = ''] of text.matchAll(/(?:from |import\()'(\.{1,2}\/[^']*)\.js'/g)) {
+    for (const [, path = ''] of text.matchAll(/(?:from |import\()['"](\.{1,2}\/[^'"]*)\.js['"]/g)) {
       visit(`${join(dirname(file), path)}.d.ts`);
     }
   };
