@@ -11,13 +11,46 @@ export interface Variant {
   readonly frameRate?: number | undefined;
 }
 
+/** A text track of a multivariant playlist (4.4.6.1). */
+export interface Subtitles {
+  /** Without quotes and line breaks; no two of a playlist have the same. */
+  readonly name: string;
+  /** BCP 47. */
+  readonly language: string;
+  readonly isDefault: boolean;
+  readonly uri: string;
+}
+
 /** 4.4.6. The best variant first: players begin with it. */
 export function multivariantPlaylist(
   variants: readonly { readonly variant: Variant; readonly uri: string }[],
-  { version }: { version: number },
+  { version, subtitles = [] }: { version: number; subtitles?: readonly Subtitles[] },
 ): string {
-  const lines = variants.map(({ variant, uri }) => `#EXT-X-STREAM-INF:${attributesOf(variant)}\n${uri}\n`);
-  return `#EXTM3U\n#EXT-X-VERSION:${version}\n${lines.join('')}`;
+  const group = subtitles.length > 0 ? `,SUBTITLES="${subtitlesGroup}"` : '';
+  const lines = variants.map(
+    ({ variant, uri }) => `#EXT-X-STREAM-INF:${attributesOf(variant)}${group}\n${uri}\n`,
+  );
+  return `#EXTM3U\n#EXT-X-VERSION:${version}\n${subtitlesLines(subtitles)}${lines.join('')}`;
+}
+
+const subtitlesGroup = 'text';
+
+/** At most one is the default, and players choose by themselves among the first of each language. */
+function subtitlesLines(subtitles: readonly Subtitles[]): string {
+  const main = subtitles.find(({ isDefault }) => isDefault);
+  const yes = (isTrue: boolean) => (isTrue ? 'YES' : 'NO');
+  const lines = subtitles.map((one, index) => {
+    const { name, language, uri } = one;
+    const first = subtitles.findIndex((other) => other.language === language);
+    // What is the default is chosen by players too (4.4.6.1).
+    const isChosen = one === main || (first === index && main?.language !== language);
+    const attributes = [
+      `TYPE=SUBTITLES,GROUP-ID="${subtitlesGroup}",NAME="${name}",LANGUAGE="${language}"`,
+      `DEFAULT=${yes(one === main)},AUTOSELECT=${yes(isChosen)},FORCED=NO,URI="${uri}"`,
+    ];
+    return `#EXT-X-MEDIA:${attributes.join(',')}\n`;
+  });
+  return lines.join('');
 }
 
 function attributesOf({ bandwidth, codecs, width, height, frameRate }: Variant): string {

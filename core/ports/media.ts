@@ -49,6 +49,9 @@ export interface PublishGrant {
   };
   /** Renditions that are to be made of it; absent, none are. */
   readonly profiles?: readonly RenditionProfile[];
+  /** Of the stream, for plugins that subscribe to the publish: its account, and the fields that plugins add to it. */
+  readonly account?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -201,7 +204,7 @@ export interface MediaHandlers {
 /** One GET below /hls/{playbackId}/. */
 export interface ViewerRequest {
   readonly playbackId: string;
-  /** The rest of the path: `index.m3u8`, `source.m3u8`, a part, a segment, an init. */
+  /** The rest of the path: a playlist such as `index.m3u8`, a part, a segment, an init. */
   readonly file: string;
   readonly query: URLSearchParams;
   /** Aborted when the viewer has gone. */
@@ -221,7 +224,13 @@ export type LiveAnswer =
       /** How long a cache may answer with it, seconds. */
       readonly maxAge: number;
     }
-  | { readonly type: 'media'; readonly body: Blob | ReadableStream<Uint8Array>; readonly size: number }
+  | {
+      readonly type: 'media';
+      readonly body: Blob | ReadableStream<Uint8Array>;
+      readonly size: number;
+      /** Default: `video/mp4`. */
+      readonly contentType?: string;
+    }
   | Fault;
 
 /** The newest place where a decoder can begin in a live playlist. */

@@ -63,7 +63,10 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
             ),
           },
           answers: {
-            200: text(['application/vnd.apple.mpegurl', 'video/mp4'], 'A playlist (RFC 8216), or media.'),
+            200: text(
+              ['application/vnd.apple.mpegurl', 'video/mp4', 'text/vtt'],
+              'A playlist (RFC 8216), media, or the text of a track that a plugin adds.',
+            ),
           },
           faults: [
             ...gateFaults,

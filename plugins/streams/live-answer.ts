@@ -19,7 +19,7 @@ export function liveResponse(answer: LiveAnswer): Response {
   return new Response(answer.body as Blob, {
     headers: {
       ...open,
-      'content-type': 'video/mp4',
+      'content-type': answer.contentType ?? 'video/mp4',
       'content-length': String(answer.size),
       'cache-control': 'public, max-age=3600, immutable',
     },

@@ -42,6 +42,8 @@ export interface PlaylistOptions {
    * and the parts beside it may then fall short of 85 % of it.
    */
   readonly isUneven?: boolean;
+  /** Of a text track: nothing in it needs an init, and a player can begin with any part. */
+  readonly isText?: boolean;
 }
 
 /** Parses a whole live LL-HLS media playlist strictly; anything RFC 8216bis does not allow throws. */
@@ -111,6 +113,7 @@ export function parsePlaylist(text: string, options: PlaylistOptions = {}): Medi
       isDiscontinuity = true;
     } else if (tag === 'EXT-X-MAP') {
       must(parts.length === 0, 'a map stands before the parts');
+      must(options.isText !== true, 'text has no map');
       const uri = attributes(value).get('URI') ?? '';
       must(map === '' || isDiscontinuity, 'another map needs a discontinuity');
       map = uri;
@@ -129,7 +132,8 @@ export function parsePlaylist(text: string, options: PlaylistOptions = {}): Medi
         duration: Number(list.get('DURATION')),
         isIndependent: list.get('INDEPENDENT') === 'YES',
       };
-      must(map !== '', 'a part has a map');
+      must(map !== '' || options.isText === true, 'a part has a map');
+      must(options.isText !== true || part.isIndependent, 'text can be read from any part');
       must(part.duration <= partTarget + 1e-6, `part ${part.uri} lasts ${part.duration}, over ${partTarget}`);
       must(part.duration > 0, `part ${part.uri} has a duration`);
       must(part.uri !== '' && !parts.some(({ uri }) => uri === part.uri), 'a part has a URI of its own');
@@ -148,7 +152,7 @@ export function parsePlaylist(text: string, options: PlaylistOptions = {}): Medi
       hint = attributes(value).get('URI');
     } else if (tag === 'URI') {
       must(duration !== undefined, 'EXTINF stands before a segment');
-      must(map !== '', 'a segment has a map');
+      must(map !== '' || options.isText === true, 'a segment has a map');
       const lasts = duration ?? 0;
       must(Math.round(lasts) <= target, `segment ${line} lasts ${lasts}, target ${target}`);
       if (parts.length > 0) {

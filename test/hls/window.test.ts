@@ -143,7 +143,7 @@ test('the target duration holds for what EXTINF says', () => {
   window.begin({ bytes: new Uint8Array(1), codecs: [], width: 1, height: 1, frameRate: 1 });
   // Adds up to 6.499999999999996.
   for (let part = 0; part < 65; part += 1)
-    window.addPart({ runs: [], duration: 0.1, isIndependent: true, wallStart: 0 });
+    window.addPart({ runs: [], duration: 0.1, isIndependent: true, time: 0, wallStart: 0 });
   expect(window.open?.duration.toFixed(5)).toBe('6.50000');
   expect(window.targetDuration).toBe(7);
 });

@@ -113,7 +113,7 @@ class NodesProxy implements EdgeProxy {
         body: await response.blob(),
       };
       if (answer.status === 200) {
-        const kept = file.endsWith('.mp4') ? mediaKept : playlistKept;
+        const kept = /\.(mp4|vtt)$/.test(file) ? mediaKept : playlistKept;
         room.keep(key, answer, { until: this.#clock.now() + kept });
       }
       return answer;
@@ -212,7 +212,7 @@ interface Asked {
 
 /** The request to another node; undefined when no node could have it. */
 function askedBy({ playbackId, file, query }: ViewerRequest, beside: ReadonlySet<string>): Asked | undefined {
-  const isFile = beside.has(file) || /^[0-9a-z_.]{1,64}\.(m3u8|mp4)$/.test(file);
+  const isFile = beside.has(file) || /^[0-9a-z_.]{1,64}\.(m3u8|mp4|vtt)$/.test(file);
   if (!/^[0-9a-z]{16}$/.test(playbackId) || !isFile) return undefined;
   const parameters = new URLSearchParams();
   if (file.endsWith('.m3u8')) {

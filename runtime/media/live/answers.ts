@@ -23,5 +23,7 @@ export function refusal(message: string): Fault {
 }
 
 export function mediaAnswer(body: Blob | undefined): LiveAnswer {
-  return body === undefined ? missing : { type: 'media', body, size: body.size };
+  if (body === undefined) return missing;
+  const answer = { type: 'media', body, size: body.size } as const;
+  return body.type.startsWith('text/') ? { ...answer, contentType: body.type } : answer;
 }

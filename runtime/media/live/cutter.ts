@@ -301,6 +301,7 @@ export class Cutter {
       runs: [this.#video, this.#audio],
       duration: (end - partStart) / lead.timescale,
       isIndependent: !lead.isVideo || lead.isSyncTaken,
+      time: start,
       wallStart: (this.#epoch ?? 0) + start,
     });
     this.#video.forget();

@@ -2,6 +2,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { LiveAnswer } from '../../../core/ports/media.ts';
 import { busy, mediaAnswer, missing, refusal } from './answers.ts';
 import type { OutputConfig } from './config.ts';
+import type { FileNames } from './names.ts';
 import { mediaPlaylist, renditionReport } from './playlist.ts';
 import { type Waiter, Waiters } from './waiters.ts';
 import type { LiveWindow } from './window.ts';
@@ -11,10 +12,16 @@ export interface MediaPlaylistOptions {
   readonly window: LiveWindow;
   /** Its own, beside the playlists of the same broadcast. */
   readonly name: string;
-  /** What the names of its files begin with. */
-  readonly prefix: string;
+  readonly files: PlaylistFiles;
   readonly config: OutputConfig;
   readonly broadcast: PlaylistContext;
+}
+
+/** What a media playlist lists. Undefined: there is no such file, or not yet. */
+export interface PlaylistFiles {
+  readonly names: FileNames;
+  segment(sequence: number): Blob | undefined;
+  part(sequence: number, part: number): Blob | undefined;
 }
 
 /** What a media playlist must know of the broadcast that it shows, and of the other playlists of it. */
@@ -27,6 +34,8 @@ export interface PlaylistContext {
   readonly isFull: boolean;
   /** All media playlists, those of which nothing is listed among them. */
   readonly playlists: readonly MediaPlaylist[];
+  /** Those of text tracks, which follow the window of the source. */
+  readonly texts: readonly MediaPlaylist[];
   /** Seconds by which PART-HOLD-BACK of this one is above the least that is allowed. */
   reserveOf(playlist: MediaPlaylist): number;
 }
@@ -39,8 +48,8 @@ export class MediaPlaylist {
   readonly #waiters: Waiters<LiveAnswer>;
   /** Rendered when first asked for, shared by all who ask before the next part of any playlist. */
   readonly #rendered = {
-    media: { version: -1, reserve: 0, text: '' },
-    delta: { version: -1, reserve: 0, text: '' },
+    media: { version: -1, reserve: 0, texts: 0, text: '' },
+    delta: { version: -1, reserve: 0, texts: 0, text: '' },
   };
 
   constructor(options: MediaPlaylistOptions) {
@@ -102,7 +111,7 @@ export class MediaPlaylist {
   }
 
   segment(sequence: number): LiveAnswer {
-    return mediaAnswer(this.window.segment(sequence)?.whole());
+    return mediaAnswer(this.#options.files.segment(sequence));
   }
 
   /** A part, also the one that is hinted: it is waited for. */
@@ -110,12 +119,13 @@ export class MediaPlaylist {
     { sequence, part }: { sequence: number; part: number },
     signal?: AbortSignal,
   ): LiveAnswer | Promise<LiveAnswer> {
-    const blob = this.window.segment(sequence)?.part(part);
+    const { files } = this.#options;
+    const blob = files.part(sequence, part);
     if (blob !== undefined || !this.#isHinted(sequence, part)) return mediaAnswer(blob);
     return this.#wait(signal, {
       attempt: () => {
         if (this.#broadcast.hasEnded) return missing;
-        const made = this.window.segment(sequence)?.part(part);
+        const made = files.part(sequence, part);
         return made === undefined && this.#isHinted(sequence, part) ? undefined : mediaAnswer(made);
       },
       expire: () => missing,
@@ -161,18 +171,20 @@ export class MediaPlaylist {
 
   #render(kind: 'media' | 'delta'): string {
     const { window } = this;
-    const { playlists } = this.#broadcast;
+    const { playlists, texts } = this.#broadcast;
     const reserve = this.#broadcast.reserveOf(this);
     const rendered = this.#rendered[kind];
     // Versions only grow: none of them is another one while their sum is the same.
     const version = playlists.reduce((sum, other) => sum + other.window.version, 0);
-    if (rendered.version !== version || rendered.reserve !== reserve) {
-      const { prefix, config } = this.#options;
-      const source = { window, prefix, partTarget: config.partTarget, reserve };
+    const isCurrent = rendered.version === version && rendered.reserve === reserve;
+    // Text tracks are added, and never taken away.
+    if (!isCurrent || rendered.texts !== texts.length) {
+      const { files, config } = this.#options;
+      const source = { window, names: files.names, partTarget: config.partTarget, reserve };
       let text = mediaPlaylist(source, { isDelta: kind === 'delta' });
-      for (const other of playlists)
+      for (const other of [...playlists, ...texts])
         if (other !== this && other.isPlayable) text += renditionReport(other.window, other.name);
-      this.#rendered[kind] = { version, reserve, text };
+      this.#rendered[kind] = { version, reserve, texts: texts.length, text };
     }
     return this.#rendered[kind].text;
   }

@@ -9,13 +9,17 @@ import { Ingest } from './ingest.ts';
 import { MediaPlaylist, type PlaylistContext } from './media-playlist.ts';
 import {
   MULTIVARIANT_PLAYLIST,
+  mediaNames,
   mediaPlaylistName,
   parseName,
+  parseTextName,
   renditionOf,
   renditionPrefix,
+  textTrackOf,
 } from './names.ts';
 import { multivariantPlaylist } from './playlist.ts';
 import type { BufferPool } from './pool.ts';
+import { TextTracks } from './text/text-tracks.ts';
 import { LiveWindow } from './window.ts';
 
 export interface LiveOutputOptions {
@@ -71,6 +75,7 @@ export class LiveOutput implements PlaylistContext {
   readonly #source: MediaPlaylist;
   /** That of the source, then those of variants; kept, so that none of their names ever stands for something else. */
   readonly playlists: MediaPlaylist[] = [];
+  readonly textTracks: TextTracks;
   hasEnded = false;
   #variants: Variants | undefined;
   #ingest: Ingest | undefined;
@@ -91,6 +96,8 @@ export class LiveOutput implements PlaylistContext {
     this.config = { ...outputDefaults, ...options.config };
     this.#source = this.#addPlaylist(options.memory?.hold());
     this.window = this.#source.window;
+    const { window, prefix, config } = this;
+    this.textTracks = new TextTracks({ clock: options.clock, window, prefix, config, broadcast: this });
     this.window.onChange = () => this.#onChange();
   }
 
@@ -111,7 +118,14 @@ export class LiveOutput implements PlaylistContext {
 
   /** Requests that wait now. */
   get waiting(): number {
-    return this.playlists.reduce((sum, { waiting }) => sum + waiting, 0);
+    let waiting = 0;
+    for (const playlist of this.playlists) waiting += playlist.waiting;
+    for (const playlist of this.texts) waiting += playlist.waiting;
+    return waiting;
+  }
+
+  get texts(): readonly MediaPlaylist[] {
+    return this.textTracks.playlists;
   }
 
   get isFull(): boolean {
@@ -129,7 +143,7 @@ export class LiveOutput implements PlaylistContext {
    * much further behind while there are renditions to go to, or about to be. Those of a rendition are already.
    */
   reserveOf(playlist: MediaPlaylist): number {
-    return playlist === this.#source && this.#variants?.isPromising ? variantLag : 0;
+    return playlist.window === this.window && this.#variants?.isPromising ? variantLag : 0;
   }
 
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
@@ -165,7 +179,7 @@ export class LiveOutput implements PlaylistContext {
     if (this.#ingest?.grant.token !== token) return false;
     this.#isPublishing = false;
     this.release();
-    for (const playlist of this.playlists) playlist.shorten();
+    for (const playlist of [...this.playlists, ...this.texts]) playlist.shorten();
     return true;
   }
 
@@ -189,7 +203,7 @@ export class LiveOutput implements PlaylistContext {
     this.hasEnded = true;
     this.#isPublishing = false;
     this.release();
-    for (const playlist of this.playlists) playlist.wake();
+    for (const playlist of [...this.playlists, ...this.texts]) playlist.wake();
   }
 
   /** Gives its memory back, when nobody reads its window any more. */
@@ -242,6 +256,8 @@ export class LiveOutput implements PlaylistContext {
       if (!this.isPlayable) return missing;
       return { type: 'playlist', body: this.#renderMultivariant(), maxAge: this.window.targetDuration };
     }
+    const text = this.#serveText(file, query, signal);
+    if (text !== undefined) return text;
     const ref = parseName(file, this.prefix);
     if (ref === undefined) return missing;
     const playlist = this.playlists[ref.rendition];
@@ -251,8 +267,25 @@ export class LiveOutput implements PlaylistContext {
     return playlist.part({ sequence: ref.number, part: ref.part }, signal);
   }
 
+  /** Undefined: it is no file of a text track. */
+  #serveText(
+    file: string,
+    query: URLSearchParams | undefined,
+    signal: AbortSignal | undefined,
+  ): LiveAnswer | Promise<LiveAnswer> | undefined {
+    const track = textTrackOf(file);
+    if (track !== undefined) return this.texts[track - 1]?.serve(query, signal);
+    const ref = parseTextName(file, this.prefix);
+    const playlist = ref && this.texts[ref.track - 1];
+    if (ref === undefined || playlist === undefined) return undefined;
+    const { sequence, part } = ref;
+    return part === undefined ? playlist.segment(sequence) : playlist.part({ sequence, part }, signal);
+  }
+
   #onChange(): void {
+    this.textTracks.advance();
     this.#source.wake();
+    for (const text of this.texts) text.wake();
     for (const subscriber of this.window.subscribers) subscriber.changed?.();
     if (this.window.targetDuration <= this.#knownTarget) return;
     this.#knownTarget = this.window.targetDuration;
@@ -262,11 +295,16 @@ export class LiveOutput implements PlaylistContext {
   #addPlaylist(memory: MemoryHold | undefined): MediaPlaylist {
     const number = this.playlists.length;
     const { clock, pool } = this.#options;
+    const window = new LiveWindow({ clock, pool, config: this.config, memory });
     const playlist = new MediaPlaylist({
       clock,
-      window: new LiveWindow({ clock, pool, config: this.config, memory }),
+      window,
       name: mediaPlaylistName(number),
-      prefix: renditionPrefix(this.prefix, number),
+      files: {
+        names: mediaNames(renditionPrefix(this.prefix, number)),
+        segment: (sequence) => window.segment(sequence)?.whole(),
+        part: (sequence, part) => window.segment(sequence)?.part(part),
+      },
       config: this.config,
       broadcast: this,
     });
@@ -276,11 +314,13 @@ export class LiveOutput implements PlaylistContext {
 
   #renderMultivariant(): string {
     const { version: own } = this.window;
-    const version = own + (this.#variants?.version ?? 0);
+    const { listed, version: ofTexts } = this.textTracks;
+    const version = own + (this.#variants?.version ?? 0) + ofTexts;
     const cached = this.#multivariant;
     if (cached.version !== version) {
       const [source, ...others] = this.playlists;
-      cached.text = multivariantPlaylist([source, ...others.filter((_, i) => this.#variants?.isListed(i))]);
+      const offered = others.filter((_, i) => this.#variants?.isListed(i));
+      cached.text = multivariantPlaylist([source, ...offered], listed);
       cached.version = version;
     }
     return cached.text;

@@ -4,16 +4,17 @@ import {
   discontinuityLine,
   mapLine,
   mediaHead,
+  type Subtitles,
   segmentLines,
 } from '../../../core/hls/playlist.ts';
-import { initName, partName, segmentName } from './names.ts';
+import type { FileNames } from './names.ts';
 import type { Part, Segment } from './segment.ts';
 import type { LiveWindow } from './window.ts';
 
-/** What a playlist is rendered from. `prefix` begins every file name. */
+/** What a playlist is rendered from. */
 export interface PlaylistSource {
   readonly window: LiveWindow;
-  readonly prefix: string;
+  readonly names: FileNames;
   /** Seconds, least PART-TARGET. */
   readonly partTarget: number;
   /** Seconds that PART-HOLD-BACK is above the least that is allowed. */
@@ -26,7 +27,7 @@ export interface PlaylistSource {
  * is, it is the whole playlist.
  */
 export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolean }): string {
-  const { window, prefix } = source;
+  const { window, names } = source;
   const { listed, open, hint, targetDuration, skipBoundary } = window;
   const end = open?.duration ?? 0;
   const skipped = options.isDelta ? countBefore(listed, { distance: skipBoundary, end }) : 0;
@@ -36,19 +37,17 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
   let former: Segment | undefined = listed[skipped - 1];
   for (let i = skipped; i < listed.length; i += 1) {
     const segment = listed[i];
-    body += heading(segment, { former, prefix });
+    body += heading(segment, { former, names });
     if (i >= withParts && !isFirstOfAll(segment)) {
-      body += dateLine(segment.wallStart) + partLines(segment, prefix) + linesOf(segment, prefix);
+      body += dateLine(segment.wallStart) + partLines(segment, names) + linesOf(segment, names);
       partTarget = longest(segment.parts, partTarget);
     } else {
-      // Kept, because a long window would otherwise be written out anew with each part.
-      segment.lines ??= dateLine(segment.wallStart) + linesOf(segment, prefix);
-      body += segment.lines;
+      body += keptLines(segment, names);
     }
     former = segment;
   }
   if (open !== undefined && open.parts.length > 0) {
-    body += heading(open, { former, prefix }) + dateLine(open.wallStart) + partLines(open, prefix);
+    body += heading(open, { former, names }) + dateLine(open.wallStart) + partLines(open, names);
     partTarget = longest(open.parts, partTarget);
   }
   // hls.js 1.7 takes a last line that names a segment for one that still grows, and gives up for good when
@@ -56,7 +55,7 @@ export function mediaPlaylist(source: PlaylistSource, options: { isDelta: boolea
   body +=
     hint === undefined
       ? '# nobody publishes now\n'
-      : `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(prefix, hint.sequence, hint.part)}"\n`;
+      : `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${names.part(hint.sequence, hint.part)}"\n`;
   // Rounded up, so that no part is longer than it and the hold-back is three of it.
   const target = Math.ceil(partTarget * 1000 - 1e-6) / 1000;
   const sequence = listed[0]?.sequence ?? window.nextSequence;
@@ -94,26 +93,38 @@ export function renditionReport(window: LiveWindow, name: string): string {
 }
 
 /** The multivariant playlist, RFC 8216bis 4.4.6: the variants in this order, measured. */
-export function multivariantPlaylist(variants: readonly { window: LiveWindow; name: string }[]): string {
+export function multivariantPlaylist(
+  variants: readonly { window: LiveWindow; name: string }[],
+  subtitles: readonly Subtitles[],
+): string {
   const all = variants.map(({ window: { rate, init }, name }) => ({
     variant: { codecs: [], ...init, bandwidth: rate },
     uri: name,
   }));
-  return allVariants(all, { version: 9 });
+  return allVariants(all, { version: 9, subtitles });
 }
 
 /** The tags by which a segment differs from the one before it. */
-function heading(segment: Segment, options: { former: Segment | undefined; prefix: string }): string {
-  const map = mapLine(initName(options.prefix, segment.init.id));
-  return (
-    (segment.isDiscontinuity ? discontinuityLine : '') +
-    (segment.init.id === options.former?.init.id ? '' : map)
-  );
+function heading(
+  { init, isDiscontinuity }: Segment,
+  { former, names }: { former: Segment | undefined; names: FileNames },
+): string {
+  const isMapped = names.init !== undefined && init.id !== former?.init.id;
+  const map = isMapped ? mapLine(names.init(init.id)) : '';
+  return (isDiscontinuity ? discontinuityLine : '') + map;
 }
 
-function linesOf({ isGap, duration, sequence }: Segment, prefix: string): string {
+function linesOf({ isGap, duration, sequence }: Segment, names: FileNames): string {
   const gap = isGap ? '#EXT-X-GAP\n' : '';
-  return gap + segmentLines({ duration, uri: segmentName(prefix, sequence) });
+  return gap + segmentLines({ duration, uri: names.segment(sequence) });
+}
+
+/** Those of media are kept, because a long window would otherwise be written out anew with each part. */
+function keptLines(segment: Segment, names: FileNames): string {
+  const lines = () => dateLine(segment.wallStart) + linesOf(segment, names);
+  if (names.init === undefined) return lines();
+  segment.lines ??= lines();
+  return segment.lines;
 }
 
 /**
@@ -125,11 +136,13 @@ function isFirstOfAll(segment: Segment): boolean {
   return segment.parts.length === 1 && segment.isFirst && !segment.isShown;
 }
 
-function partLines(segment: Segment, prefix: string): string {
+function partLines(segment: Segment, names: FileNames): string {
   let lines = '';
   for (let i = 0; i < segment.parts.length; i += 1) {
-    const { duration, isIndependent } = segment.parts[i];
-    const name = partName(prefix, segment.sequence, i);
+    const { duration } = segment.parts[i];
+    // Text can be read from any part.
+    const isIndependent = names.init === undefined || segment.parts[i].isIndependent;
+    const name = names.part(segment.sequence, i);
     lines += `#EXT-X-PART:DURATION=${duration.toFixed(5)},URI="${name}"${isIndependent ? ',INDEPENDENT=YES' : ''}\n`;
   }
   return lines;

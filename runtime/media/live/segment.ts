@@ -33,7 +33,8 @@ export class Segment {
   readonly isGap: boolean;
   /** Nothing is listed before it that a player could come from. */
   readonly isFirst: boolean;
-  /** Its first sample in epoch milliseconds. */
+  /** Its first sample: decode time and epoch, both in milliseconds. Of a gap only the second is known. */
+  readonly time: number;
   readonly wallStart: number;
   readonly parts: Part[] = [];
   /** Seconds. */
@@ -57,6 +58,7 @@ export class Segment {
     init: Init;
     isDiscontinuity: boolean;
     isFirst: boolean;
+    time: number;
     wallStart: number;
     isGap?: boolean;
   }) {
@@ -66,6 +68,7 @@ export class Segment {
     this.isDiscontinuity = options.isDiscontinuity;
     this.isGap = options.isGap ?? false;
     this.isFirst = options.isFirst;
+    this.time = options.time;
     this.wallStart = options.wallStart;
   }
 

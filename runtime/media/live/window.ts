@@ -14,7 +14,8 @@ interface NewPart {
   /** Seconds. */
   readonly duration: number;
   readonly isIndependent: boolean;
-  /** Its first sample, epoch milliseconds. */
+  /** Its first sample: decode time and epoch, both in milliseconds. */
+  readonly time: number;
   readonly wallStart: number;
 }
 
@@ -65,8 +66,9 @@ export class LiveWindow {
   hint: { sequence: number; part: number } | undefined;
   /** Grows with every change of what a playlist says. */
   version = 0;
-  /** Where the media ends on the wall clock, epoch milliseconds. */
+  /** Where the media ends on the wall clock, epoch milliseconds, and on its timeline. */
   wallEnd = 0;
+  end = 0;
   onChange: () => void = () => {};
   /** Of the publish that is running. */
   subscribers: readonly Subscriber[] = [];
@@ -141,7 +143,7 @@ export class LiveWindow {
    */
   addPart(part: NewPart): boolean {
     const size = fragmentSize(part.runs);
-    const segment = this.open ?? this.#openSegment(part.wallStart);
+    const segment = this.open ?? this.#openSegment(part);
     const startsSegment = segment !== this.open;
     this.#fragments += 1;
     if (segment === undefined || !this.#makeRoom(segment, size)) {
@@ -150,11 +152,12 @@ export class LiveWindow {
     }
     if (startsSegment) this.#isDiscontinuityDue = false;
     this.open = segment;
-    const { runs, duration, isIndependent, wallStart } = part;
+    const { runs, duration, isIndependent, time, wallStart } = part;
     segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
-    const published = { wallStart, duration, isIndependent, startsSegment };
+    this.wallEnd = wallStart + duration * 1000;
+    this.end = time + duration * 1000;
+    const published = { time, wallStart, duration, isIndependent, startsSegment };
     for (const subscriber of this.subscribers) subscriber.part?.(segment.newest(), published);
-    this.wallEnd = part.wallStart + duration * 1000;
     // As EXTINF says it, with five digits: 6.4999999 is 6.50000 there, and 7 when rounded (4.4.3.1).
     this.targetDuration = Math.max(this.targetDuration, Math.round(segment.duration + 0.000_005));
     return true;
@@ -220,10 +223,10 @@ export class LiveWindow {
   /** There is no room for viewers to see it: subscribers get it all the same, as the last part of its publish. */
   #publishAlone(part: NewPart, options: { size: number; startsSegment: boolean }): void {
     const { size, startsSegment } = options;
-    const { runs, duration, isIndependent, wallStart } = part;
+    const { runs, duration, isIndependent, time, wallStart } = part;
     const buffer = this.#pool.take(size);
     writeFragment(buffer, { at: 0, sequence: this.#fragments, runs });
-    const published = { wallStart, duration, isIndependent, startsSegment };
+    const published = { time, wallStart, duration, isIndependent, startsSegment };
     for (const subscriber of this.subscribers) subscriber.part?.(buffer.subarray(0, size), published);
     this.#pool.give(buffer);
   }
@@ -233,7 +236,7 @@ export class LiveWindow {
     return Math.max(this.#config.window, 3 * this.targetDuration);
   }
 
-  #openSegment(wallStart: number): Segment | undefined {
+  #openSegment({ time, wallStart }: NewPart): Segment | undefined {
     const init = this.init;
     if (init === undefined) return undefined;
     if (this.#isGapDue) this.#listGap(init, wallStart);
@@ -245,6 +248,7 @@ export class LiveWindow {
       init,
       isDiscontinuity,
       isFirst,
+      time,
       wallStart,
     });
   }
@@ -260,6 +264,7 @@ export class LiveWindow {
       isDiscontinuity: false,
       isFirst: true,
       isGap: true,
+      time: 0,
       wallStart: wallEnd - duration * 1000,
     });
     gap.duration = duration;

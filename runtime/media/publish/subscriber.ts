@@ -8,7 +8,7 @@ export interface Subscriber {
   /** The parts that follow need this init segment, and do not continue what was before. */
   begin?(init: PublishedInit): void;
   /** A part as it was cut. The bytes are good during the call. */
-  part?(bytes: Uint8Array, part: PublishedPart): void;
+  part?(bytes: Uint8Array, part: CutPart): void;
   /** The live playlist has changed. */
   changed?(): void;
   /** What is wrong on its side now, for the person at the encoder. */
@@ -35,6 +35,12 @@ export interface PublishedPart {
   readonly isIndependent: boolean;
   /** A segment begins with it. */
   readonly startsSegment: boolean;
+}
+
+/** The same on the timeline of the playlist. */
+export interface CutPart extends PublishedPart {
+  /** Decode time of its first sample, ms. */
+  readonly time: number;
 }
 
 /**

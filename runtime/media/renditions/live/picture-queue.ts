@@ -123,6 +123,7 @@ export class PictureQueue {
       runs: sound === undefined ? [track] : [track, sound],
       duration: parts.reduce((sum, part) => sum + part.duration, 0),
       isIndependent: track.isSyncTaken,
+      time: start / 90,
       wallStart,
     });
     if (isKept) relay?.part(track, sound);
