@@ -11,6 +11,7 @@ import type { Actors, ActorType } from './actor.ts';
 import type { Decide, Deciders } from './decide.ts';
 import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
+import type { MediaSubscriber, PublishedBroadcast } from './media.ts';
 import type { LostNode, Nodes } from './nodes.ts';
 import type { Derivation, DerivationSet, Field, FieldSet, ResourceKind } from './resource.ts';
 import type { Collection, Offer, Token } from './token.ts';
@@ -83,6 +84,11 @@ export interface Plugin<C extends TObject = TObject> {
    * may have it, so that must do no harm. Each returns its stop.
    */
   readonly duties?: Readonly<Record<string, (kit: Kit<C>) => Stop>>;
+  /**
+   * Asked on the node that receives a publish, when it begins: what the plugin wants of it. Returns at once
+   * (`core/plugin/media.ts`). Undefined: nothing, and then it may add nothing later. May be called before `start`: encoders come back as soon as the node takes them.
+   */
+  readonly media?: (broadcast: PublishedBroadcast, kit: Kit<C>) => MediaSubscriber | undefined;
   readonly routes?: (kit: Kit<C>) => AnyElysia;
   /** Routes below `/internal/`, for other nodes alone: what `kit.nodes.request` asks. Nobody else gets there. */
   readonly nodeRoutes?: (kit: Kit<C>) => AnyElysia;

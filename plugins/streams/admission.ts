@@ -83,6 +83,8 @@ async function admit(
       ...Object.assign({}, ...kit.offered(publishTerms).map((terms) => terms(session))),
       granted: true,
       token,
+      account: session.account,
+      fields: session.fields,
       streamId: row.id,
       sessionId: context.session.id,
       playbackId: context.stream.playbackId,

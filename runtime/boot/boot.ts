@@ -38,6 +38,7 @@ import { Kits, resourcesOf } from './kits.ts';
 import { blamed, Lifetime } from './lifetime.ts';
 import { patiently } from './patience.ts';
 import { type ConfiguredPlugin, type PlannedPlugin, planned } from './plan.ts';
+import { pluginMedia } from './plugin-media.ts';
 import { measureProgram } from './program-metrics.ts';
 import { mountRoutes } from './routes.ts';
 import { openServices, type ServiceFactories } from './services.ts';
@@ -79,7 +80,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     decisions = decisionsOf(plan, { ...base, settings: options.decisions, clock, log });
     const makeRuntime = await openStore(base);
     await openBlobs(base);
-    const services = await openServices(options.services, { ...base, log });
+    const services = await openServices(options.services, { ...base, log, pluginMedia: pluginMedia(base) });
     await watchDisks(base);
     const program = await startNode({ ...base, makeRuntime });
     const { runtime, nodes, hub, deployment, orders, workers } = program;

@@ -57,7 +57,7 @@ export function servicesOf(
         memory: bytes(config.stills.memory),
         deadline: milliseconds(config.stills.deadline),
       }),
-    media: () =>
+    media: ({ pluginMedia: plugins }) =>
       inProcessMedia({
         ...{ clock, log, recorder: recorder(), pusher: pusher(), transcoder: transcoder() },
         rtmp: {
@@ -66,7 +66,7 @@ export function servicesOf(
           idleTimeout: milliseconds(config.rtmp.idleTimeout),
           messageBytes: bytes(config.rtmp.messageSize),
         },
-        tls: config.tls,
+        ...{ plugins, tls: config.tls },
         hls: {
           partTarget: milliseconds(config.hls.part) / 1000,
           window: milliseconds(config.hls.window) / 1000,

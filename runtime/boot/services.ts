@@ -2,6 +2,7 @@ import type { Log } from '../../core/base/log.ts';
 import type { Metrics } from '../../core/base/metrics.ts';
 import { type Services, services } from '../../core/plugin/services.ts';
 import { type Amount, countRemoved } from '../../core/plugin/sweep-counts.ts';
+import type { PluginMedia } from '../media/plugins/plugin-media.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { PlannedPlugin } from './plan.ts';
 
@@ -10,20 +11,31 @@ type OpenableServices = Omit<Services, 'volatile'>;
 
 /** How each service is made. */
 export type ServiceFactories = {
-  readonly [K in keyof OpenableServices]: () => OpenableServices[K];
+  readonly [K in keyof OpenableServices]: (needs: ServiceNeeds) => OpenableServices[K];
 };
+
+/** What services get of the plugins. */
+export interface ServiceNeeds {
+  /** Those that see broadcasts; undefined: none does. */
+  readonly pluginMedia: PluginMedia | undefined;
+}
 
 /** Opens the services that enabled plugins need, and no others: a plugin that is off costs no thread. They close in reverse order. */
 export async function openServices(
   factories: ServiceFactories,
-  context: { plan: readonly PlannedPlugin[]; life: Lifetime; metrics: Metrics; log: Log },
+  context: ServiceNeeds & {
+    plan: readonly PlannedPlugin[];
+    life: Lifetime;
+    metrics: Metrics;
+    log: Log;
+  },
 ): Promise<Partial<OpenableServices>> {
-  const { plan, life, metrics, log } = context;
+  const { plan, life, metrics, log, pluginMedia } = context;
   const needed = new Set(plan.flatMap(({ plugin }) => plugin.needs?.map(({ id }) => id) ?? []));
   const opened: Record<string, unknown> = {};
   for (const name of order) {
     if (!needed.has(services[name].id)) continue;
-    const one = factories[name]() as Partial<Openable>;
+    const one = factories[name]({ pluginMedia }) as Partial<Openable>;
     opened[name] = one;
     // The media closes by the stop that `accept` returns.
     if (name !== 'media') life.atStop(name, () => one.close?.());

@@ -8,6 +8,7 @@ import {
 } from '../../runtime/media/broadcast/broadcast.ts';
 import type { OutputConfig } from '../../runtime/media/live/config.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
+import type { PluginMedia } from '../../runtime/media/plugins/plugin-media.ts';
 import type { MemoryShare } from '../../runtime/media/publish/memory-budget.ts';
 import type { Arena, MediaSink } from '../../runtime/media/publish/sink.ts';
 import type { RenditionMaker } from '../../runtime/media/renditions/ladder.ts';
@@ -131,8 +132,13 @@ export class Feed {
   readonly output: OnAir;
   #tokens = 0;
 
-  constructor(config: Partial<OutputConfig> = {}, memory?: MemoryShare, transcoder?: RenditionMaker) {
-    this.output = new OnAir({ clock: this.clock, pool: this.pool, config, memory, transcoder });
+  constructor(
+    config: Partial<OutputConfig> = {},
+    memory?: MemoryShare,
+    transcoder?: RenditionMaker,
+    plugins?: PluginMedia,
+  ) {
+    this.output = new OnAir({ clock: this.clock, pool: this.pool, config, memory, transcoder, plugins });
   }
 
   attach(numbers: Partial<PublishGrant> = {}, recording?: BroadcastAttachment['recording']): Publisher {

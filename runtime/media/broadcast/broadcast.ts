@@ -4,6 +4,8 @@ import { DVR_PLAYLIST } from '../dvr/event-playlist.ts';
 import { missing } from '../live/answers.ts';
 import type { Ingest } from '../live/ingest.ts';
 import { type Attachment, LiveOutput, type LiveOutputOptions } from '../live/output.ts';
+import type { PluginMedia } from '../plugins/plugin-media.ts';
+import { fanOf } from '../publish/sample-fan.ts';
 import type { Subscriber } from '../publish/subscriber.ts';
 import type { PushRelay } from '../push/relay.ts';
 import { RenditionRelay } from '../push/rendition-relay.ts';
@@ -19,6 +21,8 @@ export interface BroadcastOptions extends LiveOutputOptions {
   readonly relayOf?: ((profile: string) => PushRelay) | undefined;
   /** Makes the renditions that a grant wants; without one there are none. */
   readonly transcoder?: RenditionMaker | undefined;
+  /** Plugins that see what is published. */
+  readonly plugins?: PluginMedia | undefined;
   /** One line for the operator; no secrets. */
   readonly log?: (line: string) => void;
 }
@@ -68,7 +72,9 @@ export class Broadcast {
     if (ladder) subscribers.push({ changed: () => ladder.notify(), end: () => ladder.release() });
     this.#dvr.follow(grant.sessionId, tap?.written);
     this.#relay?.begin();
-    return this.output.attach({ ...attachment, subscribers, samples: this.#relay });
+    const taps = this.#attachPlugins(attachment);
+    if (taps) subscribers.push(taps);
+    return this.output.attach({ ...attachment, subscribers, samples: fanOf(this.#relay, taps) });
   }
 
   /** The publisher that holds this token has gone. What is whole is listed, then the playlist is held. */
@@ -115,6 +121,17 @@ export class Broadcast {
     if (!this.output.isPlayable) return missing;
     const target = this.output.window.targetDuration;
     return this.#dvr.serve(file, { query, target, signal }) ?? this.output.serve(file, query, signal);
+  }
+
+  #attachPlugins({ grant }: BroadcastAttachment) {
+    const { textTracks } = this.output;
+    textTracks.unlist();
+    return this.#options.plugins?.attach(grant, {
+      textTracks,
+      rendition: () => {
+        throw new RangeError('no plugin can offer a rendition yet');
+      },
+    });
   }
 
   /** Renditions go on across publishes that want the same ones. */

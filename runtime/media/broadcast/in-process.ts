@@ -21,6 +21,7 @@ import type { OutputConfig } from '../live/config.ts';
 import type { Ingest } from '../live/ingest.ts';
 import { BufferPool } from '../live/pool.ts';
 import { Waiters } from '../live/waiters.ts';
+import type { PluginMedia } from '../plugins/plugin-media.ts';
 import { MemoryBudget } from '../publish/memory-budget.ts';
 import { OwnDelay } from '../publish/own-delay.ts';
 import type { MediaSink } from '../publish/sink.ts';
@@ -202,7 +203,7 @@ class InProcessMedia implements Media {
   }
 
   #open(grant: PublishGrant): Airing {
-    const { clock, log, pusher, transcoder } = this.#options;
+    const { clock, log, pusher, transcoder, plugins } = this.#options;
     const broadcast = new Broadcast({
       clock,
       pool: this.#pool,
@@ -211,6 +212,7 @@ class InProcessMedia implements Media {
       relay: pusher?.relayFor(grant.playbackId),
       relayOf: pusher && ((profile) => pusher.relayFor(grant.playbackId, profile)),
       transcoder,
+      plugins,
       after: this.#numbers.endOf(grant.playbackId),
       log: (line) => log.info(line, { streamId: grant.streamId }),
       config: this.#config,
@@ -362,6 +364,8 @@ export interface InProcessMediaOptions {
   readonly transcoder?: RenditionMaker;
   /** What pushes playlists on to other servers; without one none is. */
   readonly pusher?: { relayFor(playbackId: string, profile?: string): PushRelay };
+  /** Plugins that see broadcasts; without it none does. */
+  readonly plugins?: PluginMedia | undefined;
   /** Paths of PEM files. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly hls: Pick<OutputConfig, 'partTarget' | 'window' | 'waiterLimit'> & {

@@ -1,0 +1,24 @@
+import type { Log } from '../../core/base/log.ts';
+import type { Metrics } from '../../core/base/metrics.ts';
+import type { PublishedBroadcast } from '../../core/plugin/media.ts';
+import { PluginMedia } from '../media/plugins/plugin-media.ts';
+import type { Kits } from './kits.ts';
+import type { PlannedPlugin } from './plan.ts';
+
+/** The plugins that see broadcasts; undefined where none is enabled. They are asked with each publish, and none begins before there are kits. */
+export function pluginMedia({
+  plan,
+  kits,
+  options: { log },
+  metrics,
+}: {
+  readonly plan: readonly PlannedPlugin[];
+  readonly kits: Kits;
+  readonly options: { readonly log: Log };
+  readonly metrics: Metrics;
+}): PluginMedia | undefined {
+  const watchers = plan.flatMap(({ plugin: { id, media } }) =>
+    media ? [{ plugin: id, open: (broadcast: PublishedBroadcast) => media(broadcast, kits.of(id)) }] : [],
+  );
+  return watchers.length === 0 ? undefined : new PluginMedia({ watchers, log, metrics });
+}

@@ -1,0 +1,176 @@
+import type { MediaSample, MediaSubscriber } from '../../../core/plugin/media.ts';
+import type { AudioConfig, VideoConfig } from '../codecs/config.ts';
+import { AudioMessage, VideoMessage } from '../flv/message.ts';
+import type {
+  CutPart,
+  PublishedHeader,
+  PublishedInit,
+  SampleSubscriber,
+  Subscriber,
+} from '../publish/subscriber.ts';
+import type { PluginLoad } from './plugin-load.ts';
+import type { PluginPublish } from './plugin-publish.ts';
+
+/**
+ * The subscribers of plugins to one publish. Whatever they do, what calls this does not notice: one that throws is not called
+ * again. Messages are read once for all of them.
+ */
+export class PluginTaps implements Subscriber, SampleSubscriber {
+  readonly #timer: () => number;
+  #taps: readonly Tap[] = [];
+  /** Those that want samples. */
+  #sampled: readonly Tap[] = [];
+  readonly #video = new VideoMessage();
+  readonly #audio = new AudioMessage();
+  /** Of the newest sample of each track, ms. */
+  #videoTime = 0;
+  #audioTime = 0;
+
+  /** @param options.timer ms of a steady clock */
+  constructor(options: { timer: () => number }) {
+    this.#timer = options.timer;
+  }
+
+  /** No plugin wants anything of the publish. */
+  get isEmpty(): boolean {
+    return this.#taps.length === 0;
+  }
+
+  get isActive(): boolean {
+    return this.#sampled.length > 0;
+  }
+
+  get issues(): readonly string[] {
+    return this.#taps.map(({ publish }) => publish.issue).filter((text) => text !== undefined);
+  }
+
+  /** Asks a plugin what it wants. `fail`: told once, when it throws. */
+  add(
+    publish: PluginPublish,
+    options: {
+      load: PluginLoad;
+      fail(error: unknown): void;
+      open(): MediaSubscriber | undefined;
+    },
+  ): void {
+    const { load, fail, open } = options;
+    const tap: Tap = { publish, load, fail, subscriber: {} };
+    this.#taps = [...this.#taps, tap];
+    let subscriber: MediaSubscriber | undefined;
+    this.#each([tap], () => {
+      const answer: unknown = open();
+      if (answer === undefined) return undefined;
+      if (answer === null || typeof answer !== 'object' || answer instanceof Promise)
+        throw new TypeError('`media` of a plugin returns a subscriber or undefined, and at once');
+      subscriber = answer;
+      return undefined;
+    });
+    if (subscriber === undefined) {
+      // One that only adds something to the broadcast stays, so that it ends with the publish.
+      if (publish.isUsed) return;
+      publish.end();
+      this.#taps = this.#taps.filter((one) => one !== tap);
+      return;
+    }
+    tap.subscriber = subscriber;
+    if (tap.subscriber.sample) this.#sampled = [...this.#sampled, tap];
+  }
+
+  begin({ bytes, codecs, width, height, frameRate }: PublishedInit): void {
+    const init = { bytes, codecs, width, height, frameRate };
+    this.#each(this.#taps, (subscriber) => subscriber.begin?.(init));
+  }
+
+  part(bytes: Uint8Array, { time, duration, wallStart, isIndependent, startsSegment }: CutPart): void {
+    const part = { time, duration: duration * 1000, wallTime: wallStart, isIndependent, startsSegment };
+    this.#each(this.#taps, (subscriber) => subscriber.part?.(bytes, part));
+  }
+
+  /** The publish is over. */
+  end(): void {
+    this.#each(this.#taps, (subscriber) => subscriber.end?.());
+    for (const { publish } of this.#taps) publish.end();
+    this.#sampled = [];
+  }
+
+  announce(): void {}
+
+  configureVideo({ bytes, start, end, config }: PublishedHeader<VideoConfig>): void {
+    const message = this.#video;
+    message.read(bytes, start, end);
+    const { codec, width, height } = config;
+    const record = bytes.subarray(message.at, message.end);
+    const shown = { track: 'video', codec, bytes: record, width, height } as const;
+    this.#each(this.#taps, (subscriber) => subscriber.configure?.(shown));
+  }
+
+  configureAudio({ bytes, start, end, config }: PublishedHeader<AudioConfig>): void {
+    const message = this.#audio;
+    message.read(bytes, start, end);
+    const { codec, sampleRate, channels } = config;
+    const record = bytes.subarray(message.at, message.end);
+    const shown = { track: 'audio', codec, bytes: record, sampleRate, channels } as const;
+    this.#each(this.#taps, (subscriber) => subscriber.configure?.(shown));
+  }
+
+  video(bytes: Uint8Array, start: number, end: number, time: number, isKey: boolean): void {
+    const message = this.#video;
+    message.read(bytes, start, end);
+    if (time > this.#videoTime) this.#videoTime = time;
+    this.#give({
+      track: 'video',
+      time: this.#videoTime,
+      shift: message.cts,
+      isKey,
+      bytes: bytes.subarray(message.at, message.end),
+    });
+  }
+
+  audio(bytes: Uint8Array, start: number, end: number, time: number): void {
+    const message = this.#audio;
+    message.read(bytes, start, end);
+    if (time > this.#audioTime) this.#audioTime = time;
+    this.#give({
+      track: 'audio',
+      time: this.#audioTime,
+      shift: 0,
+      isKey: true,
+      bytes: bytes.subarray(message.at, message.end),
+    });
+  }
+
+  #give(sample: MediaSample): void {
+    this.#each(this.#sampled, (subscriber) => subscriber.sample?.(sample));
+  }
+
+  /** One look at the clock for each: where one ends, the next begins. */
+  #each(taps: readonly Tap[], call: (subscriber: MediaSubscriber) => unknown): void {
+    let at = this.#timer();
+    for (const tap of taps) {
+      try {
+        const answer = call(tap.subscriber);
+        if (answer instanceof Promise) answer.catch((error: unknown) => this.#detach(tap, error));
+      } catch (error) {
+        this.#detach(tap, error);
+      }
+      const now = this.#timer();
+      tap.load.add(now - at, now);
+      at = now;
+    }
+  }
+
+  #detach(tap: Tap, error: unknown): void {
+    if (!this.#taps.includes(tap)) return;
+    this.#taps = this.#taps.filter((one) => one !== tap);
+    this.#sampled = this.#sampled.filter((one) => one !== tap);
+    tap.publish.withdraw();
+    tap.fail(error);
+  }
+}
+
+interface Tap {
+  readonly publish: PluginPublish;
+  readonly load: PluginLoad;
+  readonly fail: (error: unknown) => void;
+  subscriber: MediaSubscriber;
+}
