@@ -96,6 +96,22 @@ export {
 export type { Attempt, Effect, EffectError } from '../core/plugin/effect.ts';
 export type { EventFeed } from '../core/plugin/events.ts';
 export { faultMaker, faultsOf } from '../core/plugin/fault-table.ts';
+export type {
+  AudioSampleConfig,
+  MediaInit,
+  MediaPart,
+  MediaSample,
+  MediaSubscriber,
+  OfferedRendition,
+  PublishedBroadcast,
+  RenditionOptions,
+  RenditionRun,
+  SampleConfig,
+  TextCue,
+  TextTrack,
+  TextTrackOptions,
+  VideoSampleConfig,
+} from '../core/plugin/media.ts';
 export type { KnownNode, LostNode, NodeInfo, NodeRequest, Nodes, Role } from '../core/plugin/nodes.ts';
 export { type PlainResource, plainResources } from '../core/plugin/plain-resource.ts';
 export {
@@ -182,6 +198,12 @@ export type { LadderReading, RenditionProfile, Transcoder } from '../core/ports/
 export type { Json, Volatile, VolatileEntry } from '../core/ports/volatile.ts';
 export type { Vod } from '../core/vod/answer.ts';
 export type { FilmFile } from '../core/vod/film-media.ts';
+export {
+  type FilmIdentity,
+  type FilmTextTrack,
+  type TextTracksOf,
+  textTracks,
+} from '../core/vod/text-tracks.ts';
 export { job } from '../machines/job.ts';
 export {
   type AssetFile,

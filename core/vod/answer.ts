@@ -4,8 +4,16 @@ import { multivariantPlaylist } from '../hls/playlist.ts';
 import { type FilePiece, fileAnswer, fileFaults } from '../http/file-answer.ts';
 import { preconditions } from '../http/preconditions.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import { mediaName, type NumberedFile, parseFileName, wholeName } from './file-name.ts';
+import {
+  mediaName,
+  type NumberedFile,
+  parseFileName,
+  type TextFileName,
+  textPlaylistName,
+  wholeName,
+} from './file-name.ts';
 import { type FilmFile, filmMedia, piecesOf } from './film-media.ts';
+import { type CheckedTrack, type FilmTexts, textPlaylist } from './film-texts.ts';
 import { type Film, Films, type IndexedFilm } from './films.ts';
 import { version } from './media-playlist.ts';
 import { type SegmentIndex, variantOf } from './segment-index.ts';
@@ -35,15 +43,20 @@ export interface Vod {
 /** Codes of what `answer` throws or answers with, beside a file. */
 export const vodFaults = [...fileFaults, 'server.busy'] as const;
 
-/** @param options `bytes`: the most that kept indexes and playlists take together; `files`: what films have besides */
+/**
+ * @param options `bytes`: the most that kept indexes and playlists take together; `files`: what films have besides; `texts`: their
+ * text tracks
+ */
 export function vod({
   blobs,
   bytes,
   files = [],
+  texts,
 }: {
   blobs: Pick<Blobs, 'get'>;
   bytes: number;
   files?: readonly FilmFile[];
+  texts?: FilmTexts;
 }): Vod {
   const films = new Films({ blobs, bytes });
 
@@ -59,6 +72,44 @@ export function vod({
       isCompressed,
       read: async () => (await films.playlist(film, asked))?.[isCompressed ? 'gzip' : 'plain'],
     });
+  };
+
+  const tracksOf = async ({ identity }: Film, signal: AbortSignal): Promise<readonly CheckedTrack[]> =>
+    identity && texts ? texts.tracks(identity, signal) : [];
+
+  const multivariantOf = async (film: IndexedFilm, request: Request) => {
+    const { signal } = request;
+    const index = await films.index(film, { signal });
+    if (!index) return undefined;
+    const variants = [variantOf(index), ...(film.renditions ?? []).map(({ variant }) => variant)];
+    const all = variants.map((variant, number) => ({ variant, uri: mediaName(number) }));
+    const subtitles = (await tracksOf(film, signal)).map(({ id, name, language, isDefault }) => ({
+      ...{ name, language, isDefault },
+      uri: textPlaylistName(id),
+    }));
+    const tag = tagOf(film, `multivariant${renditionsTag(film)}${subtitlesTag(subtitles)}`);
+    return playlistAnswer(request, {
+      tag,
+      read: async () => multivariantPlaylist(all, { version, subtitles }),
+    });
+  };
+
+  const textOf = async (film: IndexedFilm, { name: { type, id }, request }: AskedTextFile) => {
+    const { signal } = request;
+    const { identity } = film;
+    const track = (await tracksOf(film, signal)).find((one) => one.id === id);
+    const index = track && (await films.index(film, { signal }));
+    if (!track || !index || !identity || !texts) return undefined;
+    if (type === 'texts') {
+      const read = async () => textPlaylist(id, { duration: index.starts[index.count] });
+      return playlistAnswer(request, { tag: tagOf(film, `texts-${id}`), read });
+    }
+    const media = filmMedia(film, { index, blobs });
+    const file = await texts.file(track, { film: identity, media, signal });
+    const answer =
+      file && (await playlistAnswer(request, { ...file, type: textType, read: async () => file.bytes }));
+    answer?.headers.set('x-content-type-options', 'nosniff');
+    return answer;
   };
 
   return {
@@ -81,14 +132,8 @@ export function vod({
       if (file?.type === 'whole') return wholeOf(film, { request, blobs });
       if (!file || !isIndexed(film)) return undefined;
       const { signal } = request;
-      if (file.type === 'multivariant') {
-        const index = await films.index(film, { signal });
-        if (!index) return undefined;
-        const variants = [variantOf(index), ...(film.renditions ?? []).map(({ variant }) => variant)];
-        const all = variants.map((variant, number) => ({ variant, uri: mediaName(number) }));
-        const read = async () => multivariantPlaylist(all, { version });
-        return playlistAnswer(request, { tag: tagOf(film, `multivariant${renditionsTag(film)}`), read });
-      }
+      if (file.type === 'multivariant') return multivariantOf(film, request);
+      if ('id' in file) return textOf(film, { name: file, request });
       const shown = shownAs(film, file.variant);
       if (!shown) return undefined;
       if (file.type === 'media') return playlistOf(shown, { variant: file.variant, request });
@@ -99,6 +144,13 @@ export function vod({
     },
   };
 }
+
+interface AskedTextFile {
+  readonly name: TextFileName;
+  readonly request: Request;
+}
+
+const textType = 'text/vtt; charset=utf-8';
 
 interface AskedFile {
   readonly request: Request;
@@ -156,10 +208,11 @@ async function playlistAnswer(
   options: {
     tag: string;
     isCompressed?: boolean;
+    type?: string;
     read: () => Promise<string | Uint8Array<ArrayBuffer> | undefined>;
   },
 ): Promise<Response | undefined> {
-  const { tag, isCompressed = false, read } = options;
+  const { tag, isCompressed = false, type = 'application/vnd.apple.mpegurl', read } = options;
   const headers = new Headers({
     etag: `"${tag}"`,
     'cache-control': `public, max-age=${playlistAge}`,
@@ -174,7 +227,7 @@ async function playlistAnswer(
   if (condition === 'unchanged') return new Response(null, { status: 304, headers });
   const body = await read();
   if (body === undefined) return undefined;
-  headers.set('content-type', 'application/vnd.apple.mpegurl');
+  headers.set('content-type', type);
   if (isCompressed) headers.set('content-encoding', 'gzip');
   return new Response(body, { headers });
 }
@@ -182,6 +235,12 @@ async function playlistAnswer(
 /** What the bytes depend on: those of the film, what they are, and how this program writes a playlist of them. */
 function tagOf({ video }: Film, what: string): string {
   return `${video.sha256.slice(0, 32)}-${what}-1`;
+}
+
+/** Nothing for a film without. */
+function subtitlesTag(subtitles: readonly object[]): string {
+  if (subtitles.length === 0) return '';
+  return `-t${createHash('sha256').update(JSON.stringify(subtitles)).digest('hex').slice(0, 16)}`;
 }
 
 /** Nothing for a film without. */

@@ -7,6 +7,7 @@ import type { Variant } from '../hls/playlist.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import { mediaPlaylist, mostBytes } from './media-playlist.ts';
 import { readSegmentIndex, type SegmentIndex } from './segment-index.ts';
+import type { FilmIdentity } from './text-tracks.ts';
 
 /** Indexes and playlists that are read or made at one time. */
 const running = 16;
@@ -28,6 +29,8 @@ export interface Film {
   readonly heads?: { readonly key: string; readonly size: number };
   /** Other pictures of the same film, beside those of `video`. */
   readonly renditions?: readonly FilmRendition[];
+  /** For the plugins that have text tracks of it; without it there are none. */
+  readonly identity?: FilmIdentity;
 }
 
 export interface FilmRendition {

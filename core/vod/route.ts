@@ -65,8 +65,13 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
     headers: requestHeaders,
     answers: {
       200: text(
-        [...new Set(['application/vnd.apple.mpegurl', 'video/mp4', ...films.files.map(({ type }) => type)])],
-        'A playlist (RFC 8216), media, or a picture of it.',
+        [
+          ...new Set([
+            ...['application/vnd.apple.mpegurl', 'video/mp4', 'text/vtt'],
+            ...films.files.map(({ type }) => type),
+          ]),
+        ],
+        'A playlist (RFC 8216), media, subtitles, or a picture of it.',
       ),
       206: text(['video/mp4'], 'The bytes that `Range` names.'),
       304: { ...nothing, description: 'The file has not changed.' },

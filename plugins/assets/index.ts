@@ -3,6 +3,8 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { vod } from '../../core/vod/answer.ts';
+import { FilmTexts } from '../../core/vod/film-texts.ts';
+import { textTracks } from '../../core/vod/text-tracks.ts';
 import { playables } from '../playback/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset, eraseEffect } from './asset/asset.ts';
@@ -61,8 +63,13 @@ export default definePlugin({
   nodeRoutes: tusNodeRoutes,
   start(kit) {
     kit.provide(assets, making(kit, { places: assetPlaces(kit) }));
+    const { blobs, clock } = kit;
+    const texts = new FilmTexts({
+      ...{ blobs, clock, sources: kit.offered(textTracks) },
+      onTrouble: (message, fields) => kit.log.warn(message, fields),
+    });
     const made = vod({
-      blobs: kit.blobs,
+      ...{ blobs, texts },
       bytes: kit.config.playbackMemory * 1_048_576,
       files: kit.offered(filmFiles),
     });

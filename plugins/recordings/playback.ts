@@ -3,7 +3,6 @@ import { isUuid } from '../../core/base/ids.ts';
 import { idSchema } from '../../core/http/operation.ts';
 import { playGate } from '../../core/http/play-gate.ts';
 import { preflight, saysPreflight } from '../../core/http/public-access.ts';
-import type { PlaySubject } from '../../core/plugin/decide.ts';
 import { faultMaker, faultsOf } from '../../core/plugin/fault-table.ts';
 import { type FoundFilm, filmRoute } from '../../core/vod/route.ts';
 import { assets, films } from '../assets/contract.ts';
@@ -67,8 +66,8 @@ async function readyFilm(sessionId: string, kit: RecordingsKit): Promise<FoundFi
   if (asset?.status === 'waiting') throw notReady;
   if (asset) {
     const { id: assetId, account, playbackId, file } = asset;
-    const subject: PlaySubject = { kind: 'recording', account, playbackId, sessionId, assetId };
-    return file && { film: file, subject };
+    const subject = { kind: 'recording', account, playbackId, sessionId, assetId } as const;
+    return file && { film: { ...file, identity: subject }, subject };
   }
   // The asset is made when the session is over.
   const recording = await recordingOf(sessionId, kit.resources);

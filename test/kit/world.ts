@@ -312,7 +312,7 @@ interface WorldOptions {
   readonly roles?: readonly Role[];
   readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
   /** As `decisions` in the config, with its `timeout` in ms. */
-  readonly decisions?: BootOptions['decisions'];
+  readonly decisions?: Parameters<typeof boot>[0]['decisions'];
   /** In place of the store's own. */
   readonly jobs?: (own: Jobs) => Jobs;
   /** Address blocks whose `X-Forwarded-For` is believed. */

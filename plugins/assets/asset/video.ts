@@ -7,6 +7,7 @@ import { preflight, saysPreflight } from '../../../core/http/public-access.ts';
 import type { PlaySubject } from '../../../core/plugin/decide.ts';
 import { typeOf } from '../../../core/ports/blobs.ts';
 import { filmRoute } from '../../../core/vod/route.ts';
+import type { FilmIdentity } from '../../../core/vod/text-tracks.ts';
 import { type Found, neverReady, notReady, type Playable } from '../../playback/contract.ts';
 import type { AssetsKit } from '../config.ts';
 import { films, type Original } from '../contract.ts';
@@ -27,7 +28,9 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
         faults: ['asset.no_file'],
         async find(playbackId) {
           const document = await watched(playbackId, kit);
-          return document?.file ? { film: document.file, subject: subjectOf(document) } : undefined;
+          if (!document?.file) return undefined;
+          const subject = subjectOf(document);
+          return { film: { ...document.file, identity: subject }, subject };
         },
         absent: noFile,
         films: kit.use(films),
@@ -98,7 +101,7 @@ async function watched(playbackId: string, kit: AssetsKit): Promise<AssetDocumen
   return row && assetOf(row);
 }
 
-function subjectOf({ id: assetId, account, playbackId, source }: AssetDocument): PlaySubject {
+function subjectOf({ id: assetId, account, playbackId, source }: AssetDocument): PlaySubject & FilmIdentity {
   const ofSession = source.type === 'recording' ? { sessionId: source.sessionId } : {};
   return { kind: 'asset', account, playbackId, assetId, ...ofSession };
 }
