@@ -69,3 +69,19 @@ export function unlessBehind(error: unknown): undefined {
 export function unlessRefused(error: unknown): void {
   if (!isRefusal(error)) throw error;
 }
+
+/** For a `catch` of what makes an object, where it may be there already. */
+export function unlessThere(error: unknown): void {
+  if (!hasCode(error, 'actor.exists')) throw error;
+}
+
+/** Whether a command was carried out; false when it was refused. */
+export async function isAccepted(asked: Promise<unknown>): Promise<boolean> {
+  try {
+    await asked;
+    return true;
+  } catch (error) {
+    unlessRefused(error);
+    return false;
+  }
+}

@@ -21,4 +21,13 @@ export function plainLine(text: string, { most }: { most: number }): string {
   return letters.length > most ? `${letters.slice(0, most - 1).join('')}…` : line;
 }
 
+/** `%20` becomes a space. What is not encoded, or not as UTF-8, stays as it is. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 const unfit = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;

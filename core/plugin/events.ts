@@ -9,3 +9,8 @@ export interface EventFeed {
   /** Where an event of this account stands in the log, or undefined when it is unknown to it or too old. */
   position(id: string, options: { account: string }): Promise<number | undefined>;
 }
+
+/** What an event is about, as its actor described it. */
+export function payloadOf<T>({ body }: LoggedEvent): T {
+  return (JSON.parse(body) as { payload: T }).payload;
+}

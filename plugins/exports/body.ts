@@ -3,7 +3,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { object } from '../../core/base/schema.ts';
 import { type BodyReader, bodyReader } from '../../core/http/body.ts';
 import type { Outbound, OutboundMethod } from '../../core/ports/outbound.ts';
-import type { PinningCredentials } from '../tasks/contract.ts';
+import { credentialsOf, type PinningCredentials } from '../tasks/contract.ts';
 
 /** `custom.headers`: how many, and bytes of their names and values. */
 export const mostHeaders = 32;
@@ -244,9 +244,3 @@ export function askedBy({ ipfs, custom }: ExportBody): Asked {
     secret: { ipfs: pinning ? { pinning: credentialsOf(pinning) } : {} },
   };
 }
-
-function credentialsOf({ jwt, apiKey = '', apiSecret = '' }: Pinning): PinningCredentials {
-  return jwt === undefined ? { apiKey, apiSecret } : { jwt };
-}
-
-type Pinning = NonNullable<NonNullable<ExportBody['ipfs']>['pinning']>;

@@ -1,5 +1,6 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { hasCode, unlessRefused } from '../../core/base/fault.ts';
+import { payloadOf } from '../../core/plugin/events.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { SessionFacts } from '../streams/contract.ts';
 import { tasks } from '../tasks/contract.ts';
@@ -59,10 +60,8 @@ export function sessionChanged(
 
 /** With its asset the recording goes. */
 export async function assetDeleted(event: LoggedEvent, kit: RecordingsKit): Promise<void> {
-  const { payload } = JSON.parse(event.body) as {
-    payload?: { asset?: { source?: { type: string; sessionId?: string } } };
-  };
-  const { type, sessionId } = payload?.asset?.source ?? {};
+  const { asset } = payloadOf<{ asset: { source: { type: string; sessionId?: string } } }>(event);
+  const { type, sessionId } = asset.source;
   if (type !== 'recording' || sessionId === undefined) return;
   await kit.use(tasks).cancel(taskIdOf(sessionId));
   const row = await kit.resources.get(recordingKind, sessionId);

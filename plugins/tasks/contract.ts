@@ -123,6 +123,16 @@ export type PinningCredentials =
   | { readonly jwt: string }
   | { readonly apiKey: string; readonly apiSecret: string };
 
+/** Of texts that were checked: either `jwt`, or the pair. */
+export function credentialsOf(given: {
+  readonly jwt?: string;
+  readonly apiKey?: string;
+  readonly apiSecret?: string;
+}): PinningCredentials {
+  const { jwt, apiKey = '', apiSecret = '' } = given;
+  return jwt === undefined ? { apiKey, apiSecret } : { jwt };
+}
+
 export const tasks = token<Tasks>('tasks');
 export const ipfsSettings = token<IpfsSettings>('tasks.ipfs');
 export const taskKinds = collection<TaskKind>('tasks.kinds');

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { object, oneOf } from '../../core/base/schema.ts';
-import type { IpfsSettings, PinningCredentials } from './contract.ts';
+import { credentialsOf, type IpfsSettings } from './contract.ts';
 
 /** `plugins.tasks.ipfs`, as an operator writes it. `ipfsContradictions` checks the keys against each other. */
 export const ipfsSchema = object(
@@ -88,10 +88,6 @@ type Given = Static<typeof ipfsSchema>;
 
 /** Takes the credentials that a caller brings, unless the deployment names another service of this kind. */
 const pinningEndpoint = 'https://api.pinata.cloud';
-
-function credentialsOf({ jwt, apiKey = '', apiSecret = '' }: Given): PinningCredentials {
-  return jwt === undefined ? { apiKey, apiSecret } : { jwt };
-}
 
 function bare(url: string): string {
   return url.replace(/\/+$/, '');

@@ -1,5 +1,6 @@
 import { hasCode, isRefusal, unlessRefused } from '../../core/base/fault.ts';
 import type { ActorType } from '../../core/plugin/actor.ts';
+import { payloadOf } from '../../core/plugin/events.ts';
 import { effect } from '../../core/plugin/plugin.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import {
@@ -112,10 +113,6 @@ async function release({ account, type, place }: Turn, { actors, config }: Tasks
 
 export function laneId({ account, type }: LaneSettings): string {
   return `${account}:${type}`;
-}
-
-function payloadOf<T>({ body }: LoggedEvent): T {
-  return (JSON.parse(body) as { payload: T }).payload;
 }
 
 interface Turn extends LaneSettings {

@@ -1,3 +1,5 @@
+import { decoded } from '../../core/base/plain-text.ts';
+
 /**
  * Returns a function that removes secrets from a text: every string in them, and user, password and query of a URL, also in
  * their URL-encoded form. An error may have them in its message.
@@ -41,12 +43,4 @@ function partsOf(text: string): string[] {
     ...[href, username, decoded(username), password, decoded(password)],
     ...[search.slice(1), hash.slice(1), ...values, ...searchParams.values(), ...words],
   ];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,5 +1,5 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
-import { Fault } from '../../core/base/fault.ts';
+import { Fault, isAccepted } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { effect } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -7,7 +7,7 @@ import type { Run, RunResult, TaskContext } from '../../machines/task.ts';
 import type { config, TasksKit } from './config.ts';
 import { type TaskResult, type TaskWork, taskKinds } from './contract.ts';
 import { redactor } from './redact.ts';
-import { isAccepted, task } from './task.ts';
+import { task } from './task.ts';
 
 /** Of the server at a task that meets errors; then it has failed, and a client may retry it. */
 export const attempts = 8;

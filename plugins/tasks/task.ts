@@ -1,5 +1,5 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
-import { Fault, hasCode, isRefusal, unlessRefused } from '../../core/base/fault.ts';
+import { Fault, isAccepted, unlessRefused, unlessThere } from '../../core/base/fault.ts';
 import { sideBySide } from '../../core/base/side-by-side.ts';
 import { quota } from '../../core/http/quota.ts';
 import type { ActorType } from '../../core/plugin/actor.ts';
@@ -88,17 +88,6 @@ export function presentTask(document: TaskDocument): Record<string, unknown> {
   };
 }
 
-/** Whether the task accepted a command; false when it refused it. */
-export async function isAccepted(asked: Promise<unknown>): Promise<boolean> {
-  try {
-    await asked;
-    return true;
-  } catch (error) {
-    if (isRefusal(error)) return false;
-    throw error;
-  }
-}
-
 /** Every task that a lost process worked on waits for another attempt. */
 export async function lostNode(lost: LostNode, { resources, actors }: TasksKit): Promise<void> {
   for await (const rows of rowPages(taskKind, { where: { phase: 'running' }, page: 200, resources })) {
@@ -138,9 +127,7 @@ export function making(kit: TasksKit): Tasks {
         ...{ createdAt: clock.now(), deadline, lateMessage, keptFor: milliseconds(config.keptFor), isServed },
       };
       const input = { task: settings, secret };
-      await actors.spawn(task, id, input, { cause: `task/${id}` }).catch((error: unknown) => {
-        if (!hasCode(error, 'actor.exists')) throw error;
-      });
+      await actors.spawn(task, id, input, { cause: `task/${id}` }).catch(unlessThere);
     },
     async find(id) {
       const row = await resources.get(taskKind, id);

@@ -1,3 +1,4 @@
+import { payloadOf } from '../../../core/plugin/events.ts';
 import type { LoggedEvent } from '../../../core/ports/store.ts';
 import { type TaskType, tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../config.ts';
@@ -41,10 +42,6 @@ function assetIn(event: LoggedEvent): { readonly id: string; readonly taskId: st
   const { id, source } = payloadOf<{ asset: { id: string; source: AssetSource } }>(event).asset;
   const taskId = source.type === 'recording' ? undefined : fileTaskOf(id, fileTasks[source.type]);
   return { id, taskId };
-}
-
-function payloadOf<T>({ body }: LoggedEvent): T {
-  return (JSON.parse(body) as { payload: T }).payload;
 }
 
 interface ShownTask {

@@ -1,4 +1,4 @@
-import { Fault, hasCode, unlessRefused } from '../../../core/base/fault.ts';
+import { Fault, hasCode, isAccepted, unlessRefused, unlessThere } from '../../../core/base/fault.ts';
 import { newPlaybackId, uuid } from '../../../core/base/ids.ts';
 import type { Quota } from '../../../core/http/quota.ts';
 import { services } from '../../../core/plugin/services.ts';
@@ -110,9 +110,7 @@ async function beginAsset(
     ...{ playbackId: newPlaybackId(), createdAt: clock.now() },
   };
   // Also if it was deleted: the caller does not know about that yet.
-  await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch((error: unknown) => {
-    if (!hasCode(error, 'actor.exists')) throw error;
-  });
+  await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch(unlessThere);
 }
 
 function referenceOf({ id, status, account, name, playbackId, file }: AssetDocument): AssetReference {
@@ -120,14 +118,8 @@ function referenceOf({ id, status, account, name, playbackId, file }: AssetDocum
 }
 
 /** Sets a failed asset to `waiting` again. False: it was deleted, or has a file. */
-export async function awaitAnew(id: string, { actors }: AssetsKit): Promise<boolean> {
-  try {
-    await actors.ask(asset, id, { type: 'await' });
-    return true;
-  } catch (error) {
-    unlessRefused(error);
-    return false;
-  }
+export function awaitAnew(id: string, { actors }: AssetsKit): Promise<boolean> {
+  return isAccepted(actors.ask(asset, id, { type: 'await' }));
 }
 
 /** Returns the file that the asset has now; undefined if it was deleted. `isFirst`: does not replace an existing file. */

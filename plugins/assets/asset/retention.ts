@@ -1,5 +1,5 @@
 import { bytesOf as bytesIn, milliseconds } from '../../../core/base/config-fields.ts';
-import { unlessRefused } from '../../../core/base/fault.ts';
+import { isAccepted } from '../../../core/base/fault.ts';
 import { regularly } from '../../../core/base/timing.ts';
 import type { Stop } from '../../../core/plugin/plugin.ts';
 import { rowPages } from '../../../core/plugin/row-pages.ts';
@@ -140,14 +140,7 @@ async function* assetsOf(
 /** False: it has changed, or was deleted. An asset that waits for its file is never deleted. */
 async function dropped(document: AssetDocument, { actors }: AssetsKit): Promise<boolean> {
   const end = endedAt(document);
-  if (end === undefined) return false;
-  try {
-    await actors.ask(asset, document.id, { type: 'delete', endedAt: end });
-    return true;
-  } catch (error) {
-    unlessRefused(error);
-    return false;
-  }
+  return end !== undefined && isAccepted(actors.ask(asset, document.id, { type: 'delete', endedAt: end }));
 }
 
 /** Bytes of all its blobs. */

@@ -69,52 +69,13 @@ function isSecretName(name: string): boolean {
   return words.some((word) => secretWords.has(word) || secretEnd.test(word));
 }
 
-const secretWords = new Set([
-  ...[
-    'sig',
-    'sign',
-    'signed',
-    'hmac',
-    'hash',
-    'md5',
-    'sha256',
-    'st',
-    'verify',
-    'policy',
-    'ticket',
-    'otp',
-    'code',
-  ],
-  ...[
-    'auth',
-    'oauth',
-    'bearer',
-    'authorization',
-    'credential',
-    'credentials',
-    'access',
-    'jwt',
-    'session',
-    'sessionid',
-    'jsessionid',
-    'sid',
-  ],
-  ...[
-    'pass',
-    'passwd',
-    'passcode',
-    'pwd',
-    'pw',
-    'pin',
-    'user',
-    'username',
-    'hdnts',
-    'hdnea',
-    'hdntl',
-    'gda',
-    'wmsauthsign',
-  ],
-]);
+const secretWords = new Set(
+  [
+    'sig sign signed hmac hash md5 sha256 st verify policy ticket otp code auth oauth bearer',
+    'authorization credential credentials access jwt session sessionid jsessionid sid pass passwd',
+    'passcode pwd pw pin user username hdnts hdnea hdntl gda wmsauthsign',
+  ].flatMap((words) => words.split(' ')),
+);
 const secretEnd = /(key|token|secret|signature|password|passphrase)$/;
 
 function decoded(text: string): string {

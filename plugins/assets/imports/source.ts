@@ -1,3 +1,4 @@
+import { decoded } from '../../../core/base/plain-text.ts';
 import { shownUrl } from './shown-url.ts';
 
 /** Longest name of an asset that is taken from a URL, characters. */
@@ -39,15 +40,6 @@ function nameOf({ pathname, hostname }: URL): string {
   const last = decoded(pathname.slice(pathname.lastIndexOf('/') + 1));
   const clean = last.toWellFormed().replace(unfit, ' ').replace(/\s+/g, ' ').trim();
   return [...(clean || hostname)].slice(0, mostNameCharacters).join('');
-}
-
-/** `%20` becomes a space. Invalid UTF-8 stays as it is. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Control, unassigned and invisible characters, and those that change the direction of text. */
