@@ -1,7 +1,8 @@
-import type { StillBytes, StillSource } from '../../../core/ports/stills.ts';
+import type { StillSource } from '../../../core/ports/stills.ts';
 import { MDAT, MOOF } from '../mp4/fragment.ts';
 import { FragmentCursor, readFragment } from '../mp4/fragment-reader.ts';
-import { Refusal } from '../mp4/inspect/boxes.ts';
+import { type Box, Refusal } from '../mp4/inspect/boxes.ts';
+import { FileWindow } from '../mp4/inspect/file.ts';
 import { type InitTrack, readInit } from '../mp4/read-init.ts';
 
 /** Largest picture that a still is made of, pixels. */
@@ -72,13 +73,18 @@ export async function findPictures(
     );
   const init = { id: source.init.id, bytes, track };
   const segment = await source.open(signal);
-  const window = new ReadWindow(segment, signal);
+  const { size } = segment;
+  const read = async (from: number, to: number) => {
+    const bytes = await segment.read({ from, to }, signal);
+    return bytes.length < to - from ? Promise.reject(damaged()) : bytes;
+  };
+  const window = new FileWindow({ size, read }, { ahead: readAhead });
   const all: FragmentPicture[] = [];
   let lead = 0;
   let chosen: Chosen | undefined;
-  for (let at = 0, count = 0; at < segment.size && !chosen?.isFinal; count += 1) {
+  for (let at = 0, count = 0; at < size && !chosen?.isFinal; count += 1) {
     if (count >= maxFragments) throw new NoPicture('Its segment has too many fragments.');
-    const { moof, end } = await fragmentAt(window, { at, size: segment.size });
+    const { moof, end } = await fragmentAt(window, at);
     const found = fragmentPictures(moof, tracks);
     if (count === 0) lead = leadOf(found, { source, timescale: track.timescale });
     for (const picture of found.pictures) all.push({ ...picture, at: at + picture.at });
@@ -93,7 +99,7 @@ export async function findPictures(
   const from = Math.min(...chosen.pictures.map((picture) => picture.at));
   const to = Math.max(...chosen.pictures.map((picture) => picture.at + picture.size));
   const most = source.at === undefined ? maxKeyFrameBytes : maxInputBytes;
-  if (to > segment.size) throw damaged();
+  if (to > size) throw damaged();
   if (to - from > most) throw new NoPicture(`More than ${most} bytes must be read to come to that picture.`);
   const pictures = chosen.pictures.map((picture) => ({
     ...picture,
@@ -101,26 +107,24 @@ export async function findPictures(
     dts: picture.dts - start,
     pts: picture.pts - start,
   }));
-  return { init, pictures, bytes: await window.bytes(from, to), wanted: chosen.wanted.pts - start };
+  const { buffer, byteOffset, byteLength } = await window.view(from, to);
+  const found = new Uint8Array(buffer, byteOffset, byteLength);
+  return { init, pictures, bytes: found, wanted: chosen.wanted.pts - start };
 }
 
 /** The pictures of the fragment with this `moof`, by the one video track of `tracks`. Throws NoPicture. */
-function fragmentPictures(moof: Uint8Array, tracks: readonly InitTrack[]): FragmentPictures {
-  const view = new DataView(moof.buffer, moof.byteOffset, moof.length);
+function fragmentPictures(moof: Box, tracks: readonly InitTrack[]): FragmentPictures {
   const trackOf = (id: number) => tracks.find((track) => track.id === id);
   const defaults = { duration: 0, size: 0, flags: 0, entry: 1 };
   const pictures: FragmentPicture[] = [];
   let soundStart: number | undefined;
   try {
-    const runs = readFragment(
-      { type: 'moof', view, from: 8, to: moof.length },
-      { at: 0, most: maxSamples, trackOf: (id) => trackOf(id) && { defaults } },
-    );
-    const cursor = new FragmentCursor(runs);
+    const of = { at: 0, most: maxSamples, trackOf: (id: number) => trackOf(id) && { defaults } };
+    const cursor = new FragmentCursor(readFragment(moof, of));
     while (cursor.next()) {
       const { at, size, dts, shift, isSync } = cursor;
       const track = trackOf(cursor.track);
-      if (at < moof.length) throw damaged();
+      if (at < moof.to) throw damaged();
       if (track?.isVideo) pictures.push({ at, size, dts, pts: dts + shift, isSync });
       else if (track) soundStart ??= dts / track.timescale;
     }
@@ -174,53 +178,19 @@ function choose(all: readonly FragmentPicture[], after: number | undefined): Cho
 }
 
 /** The `moof` at a place of the segment, and where the `mdat` behind it ends. */
-async function fragmentAt(
-  window: ReadWindow,
-  { at, size }: { at: number; size: number },
-): Promise<{ moof: Uint8Array; end: number }> {
-  const head = await window.bytes(at, at + 8);
-  const length = sizeOf(head, 0);
-  if (typeOf(head) !== MOOF || length < 16 || length > maxHeadBytes || at + length + 8 > size)
+async function fragmentAt(window: FileWindow, at: number): Promise<{ moof: Box; end: number }> {
+  const { size } = window;
+  if (at + 8 > size) throw damaged();
+  const head = await window.view(at, at + 8);
+  const length = head.getUint32(0);
+  if (head.getUint32(4) !== MOOF || length < 16 || length > maxHeadBytes || at + length + 8 > size)
     throw damaged();
-  const bytes = await window.bytes(at, at + length + 8);
-  const end = at + length + sizeOf(bytes, length);
-  if (typeOf(bytes.subarray(length)) !== MDAT || end < at + length + 8 || end > size) throw damaged();
-  return { moof: bytes.subarray(0, length), end };
-}
-
-function sizeOf(bytes: Uint8Array, at: number): number {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(at);
-}
-
-function typeOf(bytes: Uint8Array): number {
-  return sizeOf(bytes, 4);
+  const view = await window.view(at, at + length + 8);
+  const end = at + length + view.getUint32(length);
+  if (view.getUint32(length + 4) !== MDAT || end < at + length + 8 || end > size) throw damaged();
+  return { moof: { type: 'moof', view, from: 8, to: length }, end };
 }
 
 function damaged(): NoPicture {
   return new NoPicture('It is damaged: no picture can be found in it.');
-}
-
-/** Bytes of a segment, read in stretches that are worth a request. */
-class ReadWindow {
-  readonly #source: StillBytes;
-  readonly #signal: AbortSignal;
-  #at = 0;
-  #bytes: Uint8Array = new Uint8Array(0);
-
-  constructor(source: StillBytes, signal: AbortSignal) {
-    this.#source = source;
-    this.#signal = signal;
-  }
-
-  /** Throws NoPicture where the segment is shorter. */
-  async bytes(from: number, to: number): Promise<Uint8Array> {
-    if (from < this.#at || to > this.#at + this.#bytes.length) {
-      const end = Math.min(this.#source.size, Math.max(to, from + readAhead));
-      this.#bytes = await this.#source.read({ from, to: end }, this.#signal);
-      this.#at = from;
-    }
-    const found = this.#bytes.subarray(from - this.#at, to - this.#at);
-    if (found.length < to - from) throw damaged();
-    return found;
-  }
 }

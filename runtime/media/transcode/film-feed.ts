@@ -69,12 +69,7 @@ async function* stretch(
   if (from === to) return;
   const found = await blobs.get(key, { range: { from, to }, signal });
   if (found.outcome !== 'ok') throw gone;
-  const reader = found.body.getReader();
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
+  yield* found.body;
 }
 
 function bytesOf({ key, size }: { key: string; size: number }, reading: Reading): Promise<Uint8Array> {

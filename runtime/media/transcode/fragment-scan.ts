@@ -1,6 +1,7 @@
 import { BoxStream } from '../ffmpeg/box-stream.ts';
 import { type Box, Children, Fields } from '../mp4/inspect/boxes.ts';
 import { readTimes, readTrackHead } from '../mp4/inspect/movie.ts';
+import { boxAround } from '../mp4/read-init.ts';
 
 /** Largest `moov` or `moof` box that ffmpeg may write. */
 const maxBoxBytes = 4 * 1_048_576;
@@ -10,8 +11,8 @@ export class FragmentScan {
   readonly #onMovie: (moov: Box) => void;
   readonly #boxes = new BoxStream({
     collected: { moov: maxBoxBytes, moof: maxBoxBytes },
-    onBox: (type, { buffer, byteOffset, length }) => {
-      const box = { type, view: new DataView(buffer, byteOffset, length), from: 8, to: length };
+    onBox: (type, bytes) => {
+      const box = boxAround(type, bytes, 8);
       if (type === 'moov') this.#movie(box);
       else this.#fragment(box);
     },

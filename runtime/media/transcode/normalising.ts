@@ -1,7 +1,8 @@
 import { hasCode } from '../../../core/base/fault.ts';
 import { maxFrameRate } from '../../../core/ports/converter.ts';
 import type { Container } from '../../../core/ports/inspector.ts';
-import { type Box, Children, Fields, Refusal } from '../mp4/inspect/boxes.ts';
+import { type Box, Children, Refusal } from '../mp4/inspect/boxes.ts';
+import { readTrackHead } from '../mp4/inspect/movie.ts';
 import { readSampleEntry } from '../mp4/inspect/sample-entry.ts';
 import {
   type ConversionPlan,
@@ -91,12 +92,9 @@ class Other extends Error {
 function checkMovie(moov: Box, taken: Taken): void {
   const isGood = { vide: true, soun: true };
   for (const trak of new Children(moov).all.filter(({ type }) => type === 'trak')) {
-    const mdia = new Children(new Children(trak).need('mdia'));
-    const handler = new Fields(mdia.need('hdlr'));
-    handler.skip(8);
-    const type = handler.type();
-    if (type === 'vide') isGood.vide &&= hasOnly('h264', mdia.need('minf'));
-    if (type === 'soun') isGood.soun &&= hasOnly('aac', mdia.need('minf'));
+    const { handler, mdia } = readTrackHead(new Children(trak));
+    if (handler === 'vide') isGood.vide &&= hasOnly('h264', mdia.need('minf'));
+    if (handler === 'soun') isGood.soun &&= hasOnly('aac', mdia.need('minf'));
   }
   const next = { video: taken.video && isGood.vide, audio: taken.audio && isGood.soun };
   if (next.video !== taken.video || next.audio !== taken.audio) throw new Other(next);

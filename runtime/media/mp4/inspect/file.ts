@@ -15,11 +15,14 @@ export interface ReadableFile {
 /** Reads a file slightly ahead, so that headers close together take one read. */
 export class FileWindow {
   readonly #file: ReadableFile;
+  readonly #ahead: number;
   #bytes: Uint8Array = new Uint8Array(0);
   #from = 0;
 
-  constructor(file: ReadableFile) {
+  /** @param options.ahead bytes that are read at once, at least */
+  constructor(file: ReadableFile, { ahead = readAhead }: { ahead?: number } = {}) {
     this.#file = file;
+    this.#ahead = ahead;
   }
 
   get size(): number {
@@ -29,7 +32,7 @@ export class FileWindow {
   /** The bytes `from` up to `to`, which must lie in the file. Valid until the next call. */
   async view(from: number, to: number): Promise<DataView> {
     if (!this.#has(from, to)) {
-      const end = Math.min(this.size, Math.max(to, from + readAhead));
+      const end = Math.min(this.size, Math.max(to, from + this.#ahead));
       this.#bytes = await this.#read(from, end);
       this.#from = from;
     }
@@ -42,7 +45,7 @@ export class FileWindow {
 
   /** The same bytes, copied: they keep no other memory alive. */
   async copy(from: number, to: number): Promise<DataView> {
-    if (!this.#has(from, to) && to - from > readAhead) {
+    if (!this.#has(from, to) && to - from > this.#ahead) {
       const { buffer, byteOffset } = await this.#read(from, to);
       return new DataView(buffer as ArrayBuffer, byteOffset, to - from);
     }

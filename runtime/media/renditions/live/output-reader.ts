@@ -3,6 +3,7 @@ import { BoxStream } from '../../ffmpeg/box-stream.ts';
 import { FragmentCursor, readFragment, type SampleDefaults } from '../../mp4/fragment-reader.ts';
 import { type Box, Refusal } from '../../mp4/inspect/boxes.ts';
 import { readMovie } from '../../mp4/inspect/movie.ts';
+import { boxAround } from '../../mp4/read-init.ts';
 import { LadderBroken } from '../ladder.ts';
 import { maxPictureBytes } from './picture-queue.ts';
 
@@ -64,14 +65,14 @@ export class OutputReader {
   #read(type: string, bytes: Uint8Array): void {
     if (type === 'mdat') return void this.#readPictures(bytes);
     if (this.#moofBytes > 0) throw new LadderBroken('a moof box has no mdat box behind it');
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const box = boxAround(type, bytes, headBytes);
     if (type === 'moof') {
       if (this.#tracks === undefined) throw new LadderBroken('a fragment comes before the moov box');
-      this.#pictures = readPictures({ type, view, from: headBytes, to: bytes.length }, this.#tracks);
+      this.#pictures = readPictures(box, this.#tracks);
       this.#moofBytes = bytes.length;
     } else {
       if (this.#tracks !== undefined) throw new LadderBroken('it has a second moov box');
-      this.#tracks = readTracks(view, { count: this.#count });
+      this.#tracks = readTracks(box, { count: this.#count });
       this.#sink.onTracks(this.#tracks);
     }
   }
@@ -113,13 +114,8 @@ function readPictures(moof: Box, tracks: readonly SampleDefaults[]): Picture[] {
 }
 
 /** Tracks 1 to `count`, in that order. Anything else is broken. */
-function readTracks(view: DataView, { count }: { count: number }): readonly OutputTrack[] {
-  const { tracks, fragmentDefaults } = readMovie({
-    type: 'moov',
-    view,
-    from: headBytes,
-    to: view.byteLength,
-  });
+function readTracks(moov: Box, { count }: { count: number }): readonly OutputTrack[] {
+  const { tracks, fragmentDefaults } = readMovie(moov);
   if (tracks.length !== count) throw new LadderBroken(`it has ${tracks.length} tracks, not ${count}`);
   return Array.from({ length: count }, (_, index) => {
     const track = tracks.find(({ id }) => id === index + 1);
