@@ -163,12 +163,14 @@ export interface ResourceCommit {
   /** `revision`: the one the caller read, 0 for "must not exist yet". */
   readonly rows: readonly (ResourceWrite & { readonly revision: number })[];
   readonly events: readonly EventWrite[];
+  /** Only while the log has none of these events yet, by their ids: otherwise `duplicate`, checked before the rows. */
+  readonly isOnce?: boolean;
 }
 
 export type CommitOutcome =
   /** Written and synced. `events`: the log positions of the commit's events, in order. */
   | { readonly outcome: 'ok'; readonly events: readonly number[] }
-  /** This cause was consumed before; nothing was written. */
+  /** This cause was consumed before, or an event of a write with `isOnce` is in the log; nothing was written. */
   | { readonly outcome: 'duplicate' }
   /** Another owner has the partition; nothing was written, drop it. */
   | { readonly outcome: 'fenced' }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Check } from './check.ts';
-import { acquireOne, bothLives, event, start, step, write } from './fixtures.ts';
+import { acquireOne, bothLives, event, row, start, step, write } from './fixtures.ts';
 
 export const logChecks: readonly Check[] = [
   {
@@ -30,6 +30,41 @@ export const logChecks: readonly Check[] = [
         expect(await events.position('e9')).toBeUndefined();
         expect(await events.last()).toBe(4);
       }
+    },
+  },
+  {
+    name: 'a write with isOnce writes an event once, whoever wrote it, until a sweep forgets it',
+    async run({ store, reopen }) {
+      const lease = await acquireOne(store);
+      const once = (id: string, more: Parameters<typeof write>[0] = {}) =>
+        write({ isOnce: true, events: [event(id)], ...more });
+      const fresh = { ...row({ kind: 'note', id: 'n1' }), revision: 0 };
+      await store.commit(step(lease, { events: [event('e1')] }));
+      const outcomes = await Promise.all([
+        store.write(once('e1', { rows: [fresh] })),
+        store.write(once('e2', { at: start + 5 })),
+        store.write(once('e2')),
+        // The row is wrong too; a repeat is more than a conflict.
+        store.write(once('e2', { rows: [{ ...fresh, revision: 7 }] })),
+        store.write(once('e3', { rows: [{ ...fresh, revision: 7 }] })),
+        store.write(once('e3', { rows: [fresh] })),
+        store.write(write({ isOnce: true, events: [event('e4'), event('e3')] })),
+      ]);
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+        ...['duplicate', 'ok', 'duplicate', 'duplicate', 'conflict', 'ok', 'duplicate'],
+      ]);
+      for await (const current of bothLives({ store, reopen })) {
+        expect((await current.events.after(0, { limit: 10 })).map(({ id }) => id)).toEqual([
+          'e1',
+          'e2',
+          'e3',
+        ]);
+        expect(await current.write(once('e2'))).toEqual({ outcome: 'duplicate' });
+        expect(await current.resources.get('note', 'n1')).toMatchObject({ revision: 1 });
+      }
+      const last = await reopen();
+      await last.sweep(start + 10);
+      expect(await last.write(once('e2'))).toMatchObject({ outcome: 'ok' });
     },
   },
   {

@@ -185,6 +185,9 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
     commit: async (step) => commit(step),
     commitAll: async (batch) => commitAll(batch),
     async write(write) {
+      if (write.isOnce && write.events.some(({ id }) => log.some((one) => one.id === id))) {
+        return { outcome: 'duplicate' };
+      }
       if (write.rows.some((row) => (get(row.kind, row.id)?.revision ?? 0) !== row.revision)) {
         return { outcome: 'conflict' };
       }

@@ -55,6 +55,10 @@ const mutants: Record<string, { breaks: string; mutate: (store: Store) => Store 
       },
     }),
   },
+  'writes an event again': {
+    breaks: 'a write with isOnce writes an event once, whoever wrote it, until a sweep forgets it',
+    mutate: (store) => ({ ...store, write: (write) => store.write({ ...write, isOnce: false }) }),
+  },
   'keeps the timers of an actor that ended': {
     breaks: 'an actor that ended is gone, and its id is not taken again',
     mutate(store) {

@@ -30,6 +30,8 @@ export interface Generator {
 /** Calls that hit each other: few actors, rows, causes and orders, and guesses that are often right. */
 export function generator(seed: number): Generator {
   const random = mulberry(seed);
+  /** Of their own, so that the other calls of a seed stay what they were. */
+  const repeats = mulberry(seed + 1000);
   const below = (bound: number) => Math.floor(random() * bound);
   const chance = (share: number) => random() < share;
   const pick = <Value>(values: readonly Value[]): Value => values[below(values.length)] as Value;
@@ -155,7 +157,13 @@ export function generator(seed: number): Generator {
     const rows = some(3, () => ({ ...anyRow('p'), revision: below(4) }));
     const seen = new Set<string>();
     const distinct = rows.filter(({ kind, id }) => !seen.has(`${kind}/${id}`) && seen.add(`${kind}/${id}`));
-    const commit = write({ at: time, rows: distinct, events: some(2, anyEvent) });
+    const fresh = some(2, anyEvent);
+    // An event of an earlier call, written or refused, comes again only where a repeat is looked for.
+    const isOnce = events > 0 && repeats() < 0.3;
+    const repeated = fresh
+      .slice(0, 1)
+      .map((one) => ({ ...one, id: `e${1 + Math.floor(repeats() * events)}` }));
+    const commit = write({ at: time, rows: distinct, events: isOnce ? repeated : fresh, isOnce });
     return { text: `write ${JSON.stringify(commit)}`, make: (store) => store.write(commit) };
   };
 

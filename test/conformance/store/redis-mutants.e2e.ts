@@ -57,6 +57,12 @@ const mutants: Record<string, { script: ScriptName; from: string; to: string; br
     to: 'if false then',
     breaks: 'plain rows are written by compare-and-set',
   },
+  'writes an event again': {
+    script: 'write',
+    from: "if once ~= '' and",
+    to: 'if false and',
+    breaks: 'a write with isOnce writes an event once, whoever wrote it, until a sweep forgets it',
+  },
   'sweeps what nobody has published': {
     script: 'sweep',
     from: 'if tonumber(position) <= up_to then',

@@ -53,14 +53,15 @@ export function writes(options: {
     commitAll: ({ partition, epoch, from, to, steps }) =>
       commit([partition, epoch, from, to].map(String), steps),
 
-    async write({ at, rows, events }) {
+    async write({ at, rows, events, isOnce = false }) {
       checkRows(rows.length);
-      const values = [String(at), String(rows.length)];
+      const values = [String(at), isOnce ? '1' : '', String(rows.length)];
       for (const row of rows) {
         values.push(row.kind, row.id, String(row.revision), headerOf(row), row.body ?? '');
       }
       addEvents(values, events);
-      const [outcome, last] = (await scripts.run('write', values)) as ['ok' | 'conflict', string];
+      const answer = await scripts.run('write', values);
+      const [outcome, last] = answer as ['ok' | 'conflict' | 'duplicate', string];
       return outcome === 'ok' ? { outcome, events: positions(events.length, last) } : { outcome };
     },
   };

@@ -34,6 +34,7 @@ export function writer(sql: Statements): Writer {
   ].map((text) => sql.prepare(text));
   const resources = rows(sql);
   const logEvents = eventWriter(sql);
+  const findEvent = sql.prepare('SELECT 1 FROM events WHERE id = ? LIMIT 1');
   const { canFinish, write: writeJobs, ...jobs } = jobRows(sql);
 
   return {
@@ -42,6 +43,7 @@ export function writer(sql: Statements): Writer {
     ...stepWriter(sql, { resources, logEvents, canFinish, writeJobs }),
 
     write(write: ResourceCommit): CommitOutcome {
+      if (write.isOnce && write.events.some(({ id }) => findEvent.get(id))) return { outcome: 'duplicate' };
       const isCurrent = write.rows.every((row) => resources.revision(row) === row.revision);
       if (!isCurrent) return { outcome: 'conflict' };
       for (const row of write.rows) resources.write(row);
