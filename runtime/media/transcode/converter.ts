@@ -1,3 +1,4 @@
+import { pulledStream } from '../../../core/base/pulled-stream.ts';
 import type { Blobs } from '../../../core/ports/blobs.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
@@ -7,7 +8,6 @@ import {
   type Converter,
   type SourceFilm,
 } from '../../../core/ports/converter.ts';
-import { pulledStream } from '../../base/pulled-stream.ts';
 import { Semaphore } from '../../base/semaphore.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { type ConversionSettings, conversionCommand, maxAudioTracks } from './command.ts';

@@ -1,6 +1,6 @@
 import type { Fault } from '../../../../core/base/fault.ts';
+import { busy, denied, full, tooLarge, unavailable } from '../../../../core/blobs/faults.ts';
 import { codeOf, isDiskFull } from '../../../base/disk.ts';
-import { busy, denied, full, tooLarge, unavailable } from '../faults.ts';
 
 /** Awaits what the disk does. Its errors become Faults that say what failed; a mistake of ours stays what it is. */
 export async function onDisk<T>(what: string, work: Promise<T>): Promise<T> {

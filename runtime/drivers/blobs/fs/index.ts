@@ -2,6 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, realpath, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pulledStream } from '../../../../core/base/pulled-stream.ts';
+import { endings } from '../../../../core/blobs/endings.ts';
+import { closed, startFault, unavailable } from '../../../../core/blobs/faults.ts';
+import { piecesOf } from '../../../../core/blobs/source.ts';
 import { checkBlobKeys, rangeOf } from '../../../../core/plugin/blob-key.ts';
 import type {
   Blobs,
@@ -13,10 +17,7 @@ import type {
 } from '../../../../core/ports/blobs.ts';
 import { codeOf } from '../../../base/disk.ts';
 import { ownMark } from '../../../base/process-mark.ts';
-import { pulledStream } from '../../../base/pulled-stream.ts';
-import { endings } from '../endings.ts';
-import { closed, startFault, unavailable } from '../faults.ts';
-import { adoptedFile, piecesOf } from '../source.ts';
+import { adoptedFile } from '../adopted-file.ts';
 import { onDisk } from './disk.ts';
 import { factsOf } from './etag.ts';
 import { piece, Scratch, type ScratchFile } from './scratch.ts';

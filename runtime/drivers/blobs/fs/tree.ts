@@ -1,8 +1,8 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
+import { unavailable } from '../../../../core/blobs/faults.ts';
 import { codeOf } from '../../../base/disk.ts';
-import { unavailable } from '../faults.ts';
 import { absent, onDisk, unless } from './disk.ts';
 
 /** How often a file is put where others delete the folder as it becomes empty; then it is `blobs.unavailable`. */

@@ -1,7 +1,7 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { pause } from '../../../../core/base/timing.ts';
+import { closed } from '../../../../core/blobs/faults.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { closed } from '../faults.ts';
 import { faultOf, isPassing } from './errors.ts';
 import {
   type Exchange,

@@ -1,5 +1,5 @@
 import { Fault } from '../../../../core/base/fault.ts';
-import { busy, denied, full, tooLarge, unavailable } from '../faults.ts';
+import { busy, denied, full, tooLarge, unavailable } from '../../../../core/blobs/faults.ts';
 import { TransportError } from './http-handler.ts';
 
 /** What S3 answered, or that it did not. */

@@ -1,4 +1,5 @@
 import { cidr } from '../../../../core/base/cidr.ts';
+import { pulledStream } from '../../../../core/base/pulled-stream.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type {
   OutboundFailure,
@@ -6,7 +7,6 @@ import type {
   OutboundSource,
   OutboundStream,
 } from '../../../../core/ports/outbound.ts';
-import { pulledStream } from '../../../base/pulled-stream.ts';
 import { outboundClient } from '../../outbound/client.ts';
 
 /** Times in ms. */

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { unlink } from 'node:fs/promises';
+import { endings } from '../../../../core/blobs/endings.ts';
+import { closed } from '../../../../core/blobs/faults.ts';
 import { checkBlobKeys, keyProblem } from '../../../../core/plugin/blob-key.ts';
 import { type BlobFacts, type BlobPage, type Blobs, typeOf } from '../../../../core/ports/blobs.ts';
-import { endings } from '../endings.ts';
-import { closed } from '../faults.ts';
-import { adoptedFile } from '../source.ts';
+import { adoptedFile } from '../adopted-file.ts';
 import { connection, type S3BlobsOptions } from './connection.ts';
 import { sentPiece } from './http-handler.ts';
 import { etagOf, head } from './mark.ts';

@@ -1,5 +1,5 @@
 import type { HeadObjectCommandOutput } from '@aws-sdk/client-s3';
-import { unavailable } from '../faults.ts';
+import { unavailable } from '../../../../core/blobs/faults.ts';
 import type { Connection, SendOptions } from './connection.ts';
 import { hasS3Code } from './errors.ts';
 

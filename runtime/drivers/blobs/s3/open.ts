@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Fault } from '../../../../core/base/fault.ts';
-import { startFault } from '../faults.ts';
+import { startFault } from '../../../../core/blobs/faults.ts';
 import type { Connection, S3BlobsOptions } from './connection.ts';
 import { hasS3Code, isPassing, s3Error } from './errors.ts';
 import { TransportError } from './http-handler.ts';

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { tooLarge, unavailable } from '../../../../core/blobs/faults.ts';
+import { piecesOf } from '../../../../core/blobs/source.ts';
 import { partsOf } from '../../../../core/plugin/blob-key.ts';
 import {
   type BlobSource,
@@ -9,8 +11,6 @@ import {
   typeOf,
 } from '../../../../core/ports/blobs.ts';
 import { freeBytes } from '../../../base/copy-bytes.ts';
-import { tooLarge, unavailable } from '../faults.ts';
-import { piecesOf } from '../source.ts';
 import type { Connection } from './connection.ts';
 import { faultOf, hasS3Code } from './errors.ts';
 import { etagOf, madeBy, markName } from './mark.ts';

@@ -1,8 +1,8 @@
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import { pulledStream } from '../../../../core/base/pulled-stream.ts';
+import { unavailable } from '../../../../core/blobs/faults.ts';
 import { rangeOf } from '../../../../core/plugin/blob-key.ts';
 import { type BlobRange, type GetOptions, type GetOutcome, typeOf } from '../../../../core/ports/blobs.ts';
-import { pulledStream } from '../../../base/pulled-stream.ts';
-import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
 import { faultOf, hasS3Code, isPassing } from './errors.ts';
 import { etagOf, head } from './mark.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ListMultipartUploadsCommandOutput, ListPartsCommandOutput } from '@aws-sdk/client-s3';
+import { unavailable } from '../../../../core/blobs/faults.ts';
 import { checkBlobKeys, keyProblem, missingParts, partsOf } from '../../../../core/plugin/blob-key.ts';
 import {
   type BlobUpload,
@@ -9,7 +10,6 @@ import {
   typeOf,
   type UnfinishedUpload,
 } from '../../../../core/ports/blobs.ts';
-import { unavailable } from '../faults.ts';
 import type { Connection } from './connection.ts';
 import { faultOf, hasS3Code, isPassing } from './errors.ts';
 import { etagOf, madeBy, markName } from './mark.ts';

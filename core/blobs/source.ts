@@ -1,8 +1,5 @@
-import type { Stats } from 'node:fs';
-import { lstat } from 'node:fs/promises';
-import type { BlobSource } from '../../../core/ports/blobs.ts';
+import type { BlobSource } from '../ports/blobs.ts';
 import { wrongLength } from './faults.ts';
-import { onDisk } from './fs/disk.ts';
 
 /**
  * The pieces of a source, none of them empty. Throws what the source throws, the signal's reason as soon as it is aborted, and
@@ -60,13 +57,4 @@ function checkLength(bytes: number, { size, isEnd }: { size: number | undefined;
   if (isEnd && bytes < size) {
     throw wrongLength(`the source gave ${bytes} of the ${size} bytes it was said to have`);
   }
-}
-
-/** Looks at a file of this machine that is to be adopted. */
-export async function adoptedFile(path: string, { size }: { size: number | undefined }): Promise<Stats> {
-  const its = await onDisk(path, lstat(path));
-  if (!its.isFile()) throw new RangeError(`${path} is not a file`);
-  if (size !== undefined && its.size !== size)
-    throw wrongLength(`${path} has ${its.size} bytes, not ${size}`);
-  return its;
 }

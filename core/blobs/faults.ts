@@ -1,4 +1,4 @@
-import { Fault } from '../../../core/base/fault.ts';
+import { Fault } from '../base/fault.ts';
 
 /** Nothing is known of a write; a read failed. */
 export const unavailable = faultOf('unavailable', { status: 503, retryAfter: 5 });
