@@ -1,5 +1,5 @@
-import { expect } from 'vitest';
 import type { BlobRange, Blobs, BlobUpload } from '../../../core/ports/blobs.ts';
+import { expect } from '../../kit/checked.ts';
 import type { BlobCheck } from './check.ts';
 import { bytesOf, hashOf, keysBelow, mebibyte, unfinishedBelow } from './fixtures.ts';
 import { modelBlobs } from './model.ts';
