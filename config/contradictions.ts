@@ -67,7 +67,7 @@ function driverRules(config: Partial<Config>): Rule[] {
   const [onKafka, onS3] = [bus === 'kafka', blobs === 's3'];
   return [
     [
-      !isLegalSet(drivers),
+      [store, bus, jobs].every((name) => engines.has(name)) && !isLegalSet(drivers),
       `drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "redis"; they are "${store}", "${bus}" and "${jobs}"`,
     ],
     [store === 'redis' && redis?.url === undefined, 'redis.url: is required where the store is Redis'],
@@ -94,6 +94,9 @@ function driverRules(config: Partial<Config>): Rule[] {
     ],
   ];
 }
+
+/** Another name is a problem of its key alone. */
+const engines: ReadonlySet<unknown> = new Set(['sqlite', 'redis', 'kafka']);
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];

@@ -5,7 +5,8 @@ export interface Drivers {
   readonly store: 'sqlite' | 'redis';
   readonly bus: 'sqlite' | 'kafka';
   readonly jobs: 'sqlite' | 'redis';
-  readonly blobs: 'fs' | 's3';
+  /** `fs`, `s3`, or the name of a plugin that brings a driver. */
+  readonly blobs: string;
 }
 
 /**

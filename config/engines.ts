@@ -10,8 +10,14 @@ const namespace = (description: string) =>
     expected: '1 to 50 letters, digits, "_" or "-"',
     description,
   });
+/** A plugin cannot replace these: one commit writes the rows, the timers, the events and the jobs of a step. */
 const driver = <T extends string>(a: T, b: T, description: string) =>
-  Type.Optional(oneOf([a, b], { expected: `"${a}" or "${b}"`, description }));
+  Type.Optional(
+    oneOf([a, b], {
+      expected: `"${a}" or "${b}"; plugins can bring drivers for blobs only, because store, bus and jobs commit together`,
+      description,
+    }),
+  );
 
 const pemFile = (description: string) =>
   optional.string({ minLength: 1, description: `Path of a PEM file. ${description}` });
@@ -25,11 +31,13 @@ export const driversSchema = section({
   ),
   bus: driver('sqlite', 'kafka', 'Messages between nodes. Default: by preset.'),
   jobs: driver('sqlite', 'redis', 'Queue of jobs. Default: by preset.'),
-  blobs: driver(
-    'fs',
-    's3',
-    'Where files are kept. `fs` is a folder in dataDir, which several nodes must share. Default: `s3` when s3.bucket is set, else `fs`.',
-  ),
+  blobs: optional.string({
+    minLength: 1,
+    maxLength: 300,
+    expected: '"fs", "s3" or the name of a plugin',
+    description:
+      'Where files are kept. `fs` is a folder in dataDir, which several nodes must share. Another name is a plugin that brings a driver; `plugins` must name it too. Default: `s3` when s3.bucket is set, else `fs`.',
+  }),
 });
 
 export const redisSchema = section({

@@ -63,7 +63,7 @@ export async function importPlugins(
           if (!isPlugin(module.default))
             return `plugins.${id}: the default export of ${file} is not a plugin`;
           const problem = load ? undefined : contractProblem(module.default);
-          return problem ? `plugins.${id}: ${problem}` : { plugin: module.default, config: slice, file };
+          return problem ? `plugins.${id}: ${problem}` : { plugin: module.default, config: slice, file, name: id };
         } catch (error) {
           return `plugins.${id}: ${importProblem(error, file)}`;
         }
@@ -87,6 +87,8 @@ interface EnabledPlugin {
   readonly config: unknown;
   /** Where it was loaded from. */
   readonly file: string;
+  /** What the config calls it. */
+  readonly name: string;
 }
 
 function isPlugin(value: unknown): value is Plugin {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outdated } from '../config/contradictions.ts';
+import { driversOf } from '../config/drivers.ts';
 import { readConfig } from '../config/load.ts';
 
 import { importPlugins } from '../config/plugins.ts';
@@ -12,6 +13,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import { freePort } from './base/free-port.ts';
 import { openProgram } from './boot/open-program.ts';
 import { type ConfiguredPlugin, planOf } from './boot/plan.ts';
+import { chosenProblems } from './boot/plugin-drivers.ts';
 import { welcome } from './boot/welcome.ts';
 import { holdProcess, systemClock } from './drivers/clock/system.ts';
 
@@ -118,7 +120,10 @@ function logOf(config: Config, plugins: readonly ConfiguredPlugin[]): Log {
 async function deployment() {
   const { config, problems, folder } = await readConfig(process.env);
   const imported = await importPlugins(config.plugins, folder);
-  problems.push(...imported.problems, ...planOf(imported.plugins).problems);
+  const planned = planOf(imported.plugins);
+  const blobs: unknown = driversOf(config).blobs;
+  const drivers = typeof blobs === 'string' ? chosenProblems(blobs, planned.plan) : [];
+  problems.push(...imported.problems, ...planned.problems, ...drivers);
   if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
   // Known from here on: plugins show clients the ports before they are open.
   config.http.port ||= freePort(config.http.host);

@@ -27,3 +27,6 @@ type StartCode =
   | 'region'
   | 'bucket'
   | 'forbidden';
+
+/** Under one name for drivers that plugins bring. */
+export const blobFaults = { unavailable, full, denied, busy, tooLarge, wrongLength, closed } as const;

@@ -9,6 +9,7 @@ import type { Outbound } from '../ports/outbound.ts';
 import type { LoggedEvent, ResourceCommit, ResourceReader } from '../ports/store.ts';
 import type { Actors, ActorType } from './actor.ts';
 import type { Decide, Deciders } from './decide.ts';
+import type { PortDrivers } from './driver.ts';
 import type { Effect } from './effect.ts';
 import type { EventFeed } from './events.ts';
 import type { MediaSubscriber, PublishedBroadcast } from './media.ts';
@@ -89,6 +90,8 @@ export interface Plugin<C extends TObject = TObject> {
    * (`core/plugin/media.ts`). Undefined: nothing, and then it may add nothing later. May be called before `start`: encoders come back as soon as the node takes them.
    */
   readonly media?: (broadcast: PublishedBroadcast, kit: Kit<C>) => MediaSubscriber | undefined;
+  /** Drivers that it brings, for the config to choose. */
+  readonly drivers?: PortDrivers<C>;
   readonly routes?: (kit: Kit<C>) => AnyElysia;
   /** Routes below `/internal/`, for other nodes alone: what `kit.nodes.request` asks. Nobody else gets there. */
   readonly nodeRoutes?: (kit: Kit<C>) => AnyElysia;

@@ -117,7 +117,7 @@ export function diskPlaces(settings: {
   /** MiB. */
   readonly recording: { readonly reserve: number };
   readonly uploads: { readonly reserve?: number };
-  readonly drivers: { readonly blobs: 'fs' | 's3' };
+  readonly drivers: { readonly blobs: string };
 }): Record<'data' | 'recordings' | 'uploads', DiskPlace> & { readonly blobs?: DiskPlace } {
   const { dataDir, recording, uploads, drivers } = settings;
   const least = recording.reserve * 1_048_576;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/base/log.ts';
+import type { DriverContext as GivenContext } from '../../core/plugin/driver.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -28,7 +29,7 @@ export async function openDrivers(
 
 /** The sections of the config that drivers need, and which drivers it chooses. */
 export type DriverSettings = Pick<Config, 'dataDir' | 'redis' | 'kafka' | 's3' | 'node'> & {
-  readonly drivers: { readonly store: 'sqlite' | 'redis'; readonly blobs: 'fs' | 's3' };
+  readonly drivers: { readonly store: 'sqlite' | 'redis'; readonly blobs: string };
 };
 
 interface DriverContext {
@@ -36,6 +37,8 @@ interface DriverContext {
   readonly log: Log;
   /** The store cannot go on. */
   onFailure(error: Error): void;
+  /** Makes the driver for blobs that a plugin brings. */
+  blobsOfPlugin(name: string, context: GivenContext): Promise<Blobs>;
 }
 
 interface DriversOfSet {
@@ -120,11 +123,15 @@ function checkHeard(bus: Bus, now: number): void {
   if (lags.length > 0 && isSilent) throw new Error('Kafka does not answer');
 }
 
-async function openBlobs({ drivers, dataDir, s3 }: DriverSettings, { clock }: DriverContext): Promise<Blobs> {
+async function openBlobs(
+  { drivers, dataDir, s3 }: DriverSettings,
+  { clock, log, blobsOfPlugin }: DriverContext,
+): Promise<Blobs> {
   if (drivers.blobs === 'fs') {
     const { fsBlobs } = await import('../drivers/blobs/fs/index.ts');
     return fsBlobs({ folder: join(dataDir, 'blobs') });
   }
+  if (drivers.blobs !== 's3') return blobsOfPlugin(drivers.blobs, { clock, log, dataDir });
   const { s3Blobs } = await import('../drivers/blobs/s3/index.ts');
   const { bucket = '', accessKeyId = '', secretAccessKey = '' } = s3;
   return s3Blobs({ ...s3, clock, bucket, accessKeyId, secretAccessKey });

@@ -14,7 +14,8 @@ import { prepareDataFolder } from './data-folder.ts';
 import { DiskWatch, diskPlaces } from './disk-watch.ts';
 import { openDrivers } from './open-drivers.ts';
 import { servicesOf } from './open-services.ts';
-import type { ConfiguredPlugin } from './plan.ts';
+import { type ConfiguredPlugin, planned } from './plan.ts';
+import { blobsOfPlugin } from './plugin-drivers.ts';
 
 /**
  * Starts the program that a config describes, up to where it serves HTTP. Faults name what is wrong and what to do; what had
@@ -26,7 +27,10 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
   const chosen = driversOf(config);
   const { engines, ...drivers } = await openDrivers(
     { ...config, drivers: chosen },
-    { clock, log, onFailure: (error) => onFatal(String(error)) },
+    {
+      ...{ clock, log, onFailure: (error) => onFatal(String(error)) },
+      blobsOfPlugin: (name, context) => blobsOfPlugin(name, { plan: planned(options.plugins), context }),
+    },
   );
   const places = diskPlaces({ ...config, drivers: chosen });
   const disks = new DiskWatch(places, { clock, log });

@@ -14,6 +14,8 @@ export interface ConfiguredPlugin {
   readonly config: unknown;
   /** Where it was loaded from, for errors. */
   readonly file?: string;
+  /** What the config calls it: its id, its package or its path. Default: its id. */
+  readonly name?: string;
 }
 
 /**
@@ -37,6 +39,9 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
     ...entries
       .filter(({ plugin }) => !kebabCase.test(plugin.id))
       .map((entry) => `plugin ${culprit(entry)}: its id must be in kebab-case, such as live-captions`),
+    ...plugins.flatMap((plugin) =>
+      broughtProblems(plugin).map((problem) => `plugin ${plugin.id}: ${problem}`),
+    ),
     ...unmet(plugins, provider),
     ...stranded(plugins, provider),
   ];
@@ -46,7 +51,9 @@ export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlu
   for (const [plugin, config] of checked) problems.push(...effectProblems(plugin, config));
   const plan = sorted(plugins, { provider, problems }).flatMap((plugin) => {
     const one = checked.get(plugin);
-    return one ? { plugin, config: one.value as never, culprit: culprit(one.entry) } : [];
+    return one
+      ? { plugin, config: one.value as never, culprit: culprit(one.entry), name: one.entry.name }
+      : [];
   });
   return { plan, problems };
 }
@@ -105,6 +112,16 @@ function deciderProblems(decides: NonNullable<Plugin['decides']>): string[] {
   });
 }
 
+/** What is wrong with the drivers that a plugin brings. */
+function broughtProblems({ drivers = {} }: Plugin): string[] {
+  return Object.keys(drivers)
+    .filter((port) => port !== 'blobs')
+    .map(
+      (port) =>
+        `brings a driver for ${port}; plugins can bring drivers for blobs only, because store, bus and jobs commit together`,
+    );
+}
+
 const serviceIds: ReadonlySet<string> = new Set(Object.values(services).map(({ id }) => id));
 
 function isService({ id }: Token<unknown>): boolean {
@@ -119,6 +136,8 @@ export interface PlannedPlugin {
   readonly config: never;
   /** How errors name it. */
   readonly culprit: string;
+  /** What the config calls it, where that is known. */
+  readonly name?: string | undefined;
 }
 
 function twins(

@@ -14,6 +14,8 @@ import type { Jobs } from '../../core/ports/jobs.ts';
 import type { Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, boot } from '../../runtime/boot/boot.ts';
+import { planned } from '../../runtime/boot/plan.ts';
+import { blobsOfPlugin } from '../../runtime/boot/plugin-drivers.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import type { OpenApi } from '../../runtime/http/openapi/document.ts';
@@ -52,7 +54,7 @@ export async function world(options: WorldOptions): Promise<World> {
   const broker = isClustered
     ? memoryBroker({ clock: { now: () => time.now(), at: (due, action) => time.at(due, action) } })
     : undefined;
-  const blobs = worldBlobs(() => time.now());
+  const kept = worldBlobs(() => time.now());
   const recorder = scriptedRecorder();
   const intake = scriptedIntake(join(dataDir, 'uploads'));
   let time: Clock;
@@ -73,11 +75,15 @@ export async function world(options: WorldOptions): Promise<World> {
     const converter = scriptedConverter();
     const log = jsonLog({ level: 'debug', now: () => clock.now(), write: (line) => lines.push(line) });
     const bus = broker && memoryBus({ broker, node: 'local', partitions, clock, log });
+    const plugins = running.map((plugin) => ({
+      plugin: scripted(plugin, options.effects ?? {}),
+      config: options.config?.[plugin.id],
+    }));
+    const { blobs: name } = options.drivers ?? {};
+    const context = { clock, log, dataDir };
+    const blobs = name === undefined ? kept : await blobsOfPlugin(name, { plan: planned(plugins), context });
     const booted = await boot({
-      plugins: running.map((plugin) => ({
-        plugin: scripted(plugin, options.effects ?? {}),
-        config: options.config?.[plugin.id],
-      })),
+      plugins,
       drivers: {
         ...{
           store,
@@ -113,7 +119,7 @@ export async function world(options: WorldOptions): Promise<World> {
     });
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted, { ...options, plugins: running });
-    const drivers = { media, pusher, transcoder, stills, converter, outbound, volatile };
+    const drivers = { blobs, media, pusher, transcoder, stills, converter, outbound, volatile };
     return { booted, clock, store, inner, ...drivers, idle };
   };
   current = await startOne(options.start ?? Date.UTC(2026, 0, 1));
@@ -172,7 +178,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     recorder,
     intake,
-    blobs,
+    get blobs() {
+      return current.blobs;
+    },
     get converter() {
       return current.converter;
     },
@@ -313,6 +321,8 @@ interface WorldOptions {
   readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
   /** As `decisions` in the config, with its `timeout` in ms. */
   readonly decisions?: Parameters<typeof boot>[0]['decisions'];
+  /** Id of the plugin that brings the driver for blobs. Default: blobs in memory, which outlive a crash. */
+  readonly drivers?: { readonly blobs?: string };
   /** In place of the store's own. */
   readonly jobs?: (own: Jobs) => Jobs;
   /** Address blocks whose `X-Forwarded-For` is believed. */
@@ -335,6 +345,7 @@ function scripted(plugin: Plugin, runs: Readonly<Record<string, AnyEffect['run']
 
 interface Running {
   readonly booted: Booted;
+  readonly blobs: Blobs;
   readonly clock: ReturnType<typeof virtualClock>;
   readonly store: SqliteStore;
   readonly inner: SqliteStore;

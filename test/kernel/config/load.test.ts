@@ -126,6 +126,11 @@ describe('config', () => {
       'drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "redis"; they are "sqlite", "sqlite" and "redis"',
     ],
     [
+      'a store of a plugin',
+      { MILLRACE_DRIVERS__STORE: '@acme/postgres' },
+      'drivers.store: expected "sqlite" or "redis"; plugins can bring drivers for blobs only, because store, bus and jobs commit together',
+    ],
+    [
       'S3 without a bucket',
       { ...credentials, MILLRACE_DRIVERS__BLOBS: 's3' },
       's3.bucket: is required where blobs are on S3',
