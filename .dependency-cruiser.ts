@@ -90,8 +90,8 @@ const rules: IConfiguration = {
     only(
       'cli-to-the-program',
       '^cli/',
-      '^(cli|core|config)/|^runtime/main\\.ts$|^runtime/boot/[^/]+\\.ts$',
-      'a command imports core, the config, and what starts the program',
+      '^(cli|core|config)/|^runtime/main\\.ts$|^runtime/boot/[^/]+\\.ts$|^sdk/(testing|client/index)\\.ts$',
+      'a command imports core, the config, what starts the program, and the entry points',
     ),
     {
       name: 'examples-are-outsiders',

@@ -116,6 +116,7 @@ export type { KnownNode, LostNode, NodeInfo, NodeRequest, Nodes, Role } from '..
 export { type PlainResource, plainResources } from '../core/plugin/plain-resource.ts';
 export {
   type AnyEffect,
+  type AnyPlugin,
   type Deployment,
   definePlugin,
   effect,

@@ -99,6 +99,10 @@ export interface Plugin<C extends TObject = TObject> {
   readonly start?: (kit: Kit<C>) => Promise<Stop | undefined> | Stop | undefined;
 }
 
+/** A plugin with a config of its own, whatever that is. */
+// biome-ignore lint/suspicious/noExplicitAny: its functions take that config, so no common type of it exists
+export type AnyPlugin = Plugin<any>;
+
 export type Stop = () => Promise<void> | void;
 export type FaultTable = Readonly<Record<string, { readonly status: number; readonly meaning: string }>>;
 

@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
-const product = ['core', 'machines', 'plugins', 'runtime', 'config', 'sdk', 'demo', 'scripts'];
+const product = ['core', 'machines', 'plugins', 'runtime', 'config', 'sdk', 'cli', 'demo', 'scripts'];
 /** Written by scripts/client.ts. */
 const generated: ReadonlySet<string> = new Set(['sdk/client/api.ts']);
 const maxFileLines = 400;

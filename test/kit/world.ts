@@ -6,7 +6,7 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { jsonLog } from '../../core/base/log.ts';
 import type { HttpCore } from '../../core/http/http.ts';
 import type { Role } from '../../core/plugin/nodes.ts';
-import type { AnyEffect, Plugin } from '../../core/plugin/plugin.ts';
+import type { AnyEffect, AnyPlugin, Plugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -307,12 +307,12 @@ export interface World {
    * Ends the process without a word and starts another on the same data, `downFor` later, with other plugins where they are
    * given. Needs `durable`.
    */
-  crash(options: { downFor: string; plugins?: readonly Plugin[] }): Promise<void>;
+  crash(options: { downFor: string; plugins?: readonly AnyPlugin[] }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 interface WorldOptions {
-  readonly plugins: readonly Plugin[];
+  readonly plugins: readonly AnyPlugin[];
   /** Plugin id → its config. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly start?: number;

@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { readConfig } from '../config/load.ts';
+import { importPlugins } from '../config/plugins.ts';
+import { Fault } from '../core/base/fault.ts';
+import type { Plugin } from '../core/plugin/plugin.ts';
+import { type ConfiguredPlugin, planOf } from '../runtime/boot/plan.ts';
+import { type Command, complain, exits, print } from './command.ts';
+
+/** Checks a plugin against all others as the start does, and starts it once in memory, with virtual time and no sockets. */
+export const pluginCheck: Command = {
+  name: 'plugin check',
+  usage: '<path|package> [--config FILE] [--json]',
+  summary: 'checks a plugin without starting a server',
+  details:
+    'Imports the plugin, compares its declarations with those of all plugins that the config enables, and starts it in memory.\n' +
+    '--config FILE   config of the deployment; default: MILLRACE_CONFIG, or else all built-in plugins and the defaults.\n' +
+    'Exit code 0: it fits, and a summary says what it adds. 1: each problem is one line.',
+  options: { config: { type: 'string' }, json: { type: 'boolean' } },
+  arguments: { least: 1, most: 1 },
+  async run({ arguments: [given = ''], options: { config: file, json } }) {
+    const path = typeof file === 'string' ? file : process.env.MILLRACE_CONFIG;
+    const read = await deployment(path);
+    if (typeof read === 'string') {
+      complain(read);
+      return exits.config;
+    }
+    const checked = await check(keyOf(given), read);
+    if (json) print(JSON.stringify(checked));
+    else if (checked.problems.length > 0) complain(listed(`${given} does not work:`, checked.problems));
+    else print(summary(checked));
+    return checked.problems.length > 0 ? exits.failed : exits.fine;
+  },
+};
+
+interface Deployment {
+  readonly slices: Readonly<Record<string, unknown>>;
+  readonly folder: string;
+}
+
+interface Checked {
+  readonly problems: readonly string[];
+  readonly plugin?: { readonly id: string; readonly summary: string; readonly file: string };
+  /** What is worth a look, and keeps nothing from working. */
+  readonly notes?: readonly string[];
+  /** What the program has more of with it: routes, fields, events … */
+  readonly adds?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The config, or why it cannot be read. */
+async function deployment(path: string | undefined): Promise<Deployment | string> {
+  try {
+    const { config, problems, folder } = await readConfig({ MILLRACE_CONFIG: path });
+    if (problems.length > 0) return listed(`${path} is wrong:`, problems);
+    return { slices: config.plugins as Deployment['slices'], folder };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return error.problems.join('\n');
+  }
+}
+
+/** A path is relative to here, not to the config; so that `views` can be the folder of this name, too. */
+function keyOf(given: string): string {
+  const path = resolve(given);
+  return isAbsolute(given) || given.startsWith('.') || existsSync(path) ? path : given;
+}
+
+async function check(key: string, { slices, folder }: Deployment): Promise<Checked> {
+  // The config may name the same folder in another way.
+  const same = Object.keys(slices).find((one) => one === key || resolve(folder, one) === key);
+  const all = { ...slices, [same ?? key]: same === undefined ? true : slices[same] || true };
+  const { plugins, problems } = await importPlugins(all, folder);
+  const entry =
+    plugins.find(({ file }) => isOf(file, key)) ?? plugins.find(({ plugin }) => plugin.id === key);
+  const found = [...problems, ...planOf(plugins).problems];
+  if (!entry) return { problems: found };
+  const { plugin, file } = entry;
+  const facts = { plugin: { id: plugin.id, summary: plugin.summary, file } };
+  if (found.length > 0) return { ...facts, problems: found };
+  const run = await started(plugins, plugin);
+  if (run.problems.length > 0) return { ...facts, problems: run.problems };
+  return { ...facts, problems: [], notes: await notesOf(file), adds: { ...run.adds, ...declared(plugin) } };
+}
+
+function isOf(file: string, key: string): boolean {
+  return file === key || file.startsWith(`${key}/`) || file.includes(`/node_modules/${key}/`);
+}
+
+/** Starts all of them in memory, and stops them again: what only shows then is found too. */
+async function started(
+  plugins: readonly ConfiguredPlugin[],
+  { id }: Plugin,
+): Promise<Required<Pick<Checked, 'problems' | 'adds'>>> {
+  const { world } = await import('../sdk/testing.ts');
+  const configs = plugins.map(({ plugin, config }) => [plugin.id, config] as const);
+  try {
+    await using w = await world({
+      plugins: plugins.map(({ plugin }) => plugin),
+      config: Object.fromEntries(configs),
+    });
+    const routes = Object.entries(w.document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([method, { tags }]) => !['head', 'options'].includes(method) && isTagged(tags, id))
+        .map(([method, { summary: what }]) => `${method.toUpperCase()} ${path}: ${what}`),
+    );
+    return { problems: [], adds: routes.length > 0 ? { routes } : {} };
+  } catch (error) {
+    const problems = error instanceof Fault ? error.problems : [(error as Error).message];
+    return { problems, adds: {} };
+  }
+}
+
+function isTagged(tags: unknown, id: string): boolean {
+  return Array.isArray(tags) && tags.includes(id);
+}
+
+function declared(plugin: Plugin): Record<string, readonly string[]> {
+  const { extends: fields = [], derives = [], emits = {}, reactions = {}, resources = [] } = plugin;
+  const lists: Record<string, readonly string[]> = {
+    resources: resources.map(({ kind }) => kind),
+    fields: [
+      ...fields.map(({ resource, name }) => `${resource.kind}.${name}`),
+      ...derives.flatMap(({ resource, schemas }) =>
+        Object.keys(schemas).map((name) => `${resource.kind}.${name}`),
+      ),
+    ],
+    events: Object.keys(emits),
+    'reacts to': Object.keys(reactions),
+    actors: (plugin.actors ?? []).map(({ type }) => type),
+    effects: Object.keys(plugin.effects ?? {}),
+    'singleton tasks': Object.keys(plugin.duties ?? {}),
+    'config keys': Object.keys(plugin.config?.properties ?? {}),
+    needs: (plugin.needs ?? []).map((token) => token.id),
+  };
+  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
+}
+
+/** What npm needs to know of a plugin's package. */
+async function notesOf(file: string): Promise<string[]> {
+  const path = await nearest(dirname(file));
+  if (path === undefined) return [];
+  const { peerDependencies, dependencies } = JSON.parse(await readFile(path, 'utf8'));
+  if (dependencies?.millrace !== undefined)
+    return [`${path}: millrace belongs in peerDependencies; in dependencies npm installs a second one`];
+  if (peerDependencies?.millrace !== undefined) return [];
+  return [`${path}: peerDependencies.millrace is missing; npm cannot warn where the versions do not fit`];
+}
+
+async function nearest(folder: string): Promise<string | undefined> {
+  const path = join(folder, 'package.json');
+  if (existsSync(path)) return path;
+  return folder === dirname(folder) ? undefined : nearest(dirname(folder));
+}
+
+function summary({ plugin, notes = [], adds = {} }: Checked): string {
+  const lines = Object.entries(adds).map(([what, list]) =>
+    list.length === 1 ? `  ${what}: ${list[0]}` : `  ${what}:\n${list.map((one) => `    ${one}`).join('\n')}`,
+  );
+  return [
+    `${plugin?.id} fits: ${plugin?.summary} (${plugin?.file})`,
+    ...lines,
+    ...notes.map((note) => `  note: ${note}`),
+  ].join('\n');
+}
+
+function listed(head: string, problems: readonly string[]): string {
+  return [head, ...problems.map((problem) => `  - ${problem}`)].join('\n');
+}

@@ -1,0 +1,18 @@
+import type { Command } from './command.ts';
+
+/** Runs the server, as `npm start` does in a checkout. */
+export const start: Command = {
+  name: 'start',
+  usage: '[--config FILE]',
+  summary: 'runs the server until SIGTERM or Ctrl+C',
+  details:
+    '--config FILE   config file (.json, .yaml, .ts); default: the one that MILLRACE_CONFIG names.\n' +
+    'Packages of plugins are looked for from the folder of the config file, or else from here.',
+  options: { config: { type: 'string' } },
+  async run({ options: { config } }) {
+    if (typeof config === 'string') process.env.MILLRACE_CONFIG = config;
+    // It ends the process itself.
+    await import('../runtime/main.ts');
+    return undefined;
+  },
+};
