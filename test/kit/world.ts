@@ -14,6 +14,7 @@ import type { Jobs } from '../../core/ports/jobs.ts';
 import type { Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, boot } from '../../runtime/boot/boot.ts';
+import type { DecisionSettings } from '../../runtime/boot/decisions.ts';
 import { planned } from '../../runtime/boot/plan.ts';
 import { blobsOfPlugin } from '../../runtime/boot/plugin-drivers.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
@@ -320,7 +321,7 @@ interface WorldOptions {
   readonly roles?: readonly Role[];
   readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
   /** As `decisions` in the config, with its `timeout` in ms. */
-  readonly decisions?: Parameters<typeof boot>[0]['decisions'];
+  readonly decisions?: DecisionSettings;
   /** Id of the plugin that brings the driver for blobs. Default: blobs in memory, which outlive a crash. */
   readonly drivers?: { readonly blobs?: string };
   /** In place of the store's own. */
