@@ -57,12 +57,12 @@ export async function importPlugins(
       .map(async ([id, slice]) => {
         const load = shipped.get(id);
         const file = load ? `plugins/${id}` : findPlugin(id, folder);
-        if (file === undefined) return `plugins.${id}: ${noSuchPlugin(id)}${pathHint(id, folder)}`;
+        if (file === undefined) return `plugins.${id}: ${noSuchPlugin(id)}${installHint(id, folder)}`;
         try {
           const module = await (load ? load() : fromOutside(file));
           if (!isPlugin(module.default))
             return `plugins.${id}: the default export of ${file} is not a plugin`;
-          const problem = load ? undefined : contractProblem(module.default);
+          const problem = load ? undefined : contractProblem(module.default, id);
           return problem ? `plugins.${id}: ${problem}` : { plugin: module.default, config: slice, file, name: id };
         } catch (error) {
           return `plugins.${id}: ${importProblem(error, file)}`;
@@ -96,12 +96,15 @@ function isPlugin(value: unknown): value is Plugin {
 }
 
 /** What ships is of one piece; what was written elsewhere may be older or newer than this program. */
-function contractProblem({ contract }: Plugin): string | undefined {
+function contractProblem({ contract }: Plugin, id: string): string | undefined {
   if (contract === contractVersion) return undefined;
+  const has = `this program has version ${contractVersion}`;
   if (contract === undefined) {
-    return `it does not say which plugin contract it was written for; this program has version ${contractVersion} (contract: ${contractVersion})`;
+    return `it does not say which plugin contract it was written for; ${has}: write contract: ${contractVersion} into it, and check it with millrace plugin check ${id}`;
   }
-  return `it was written for version ${contract} of the plugin contract, and this program has version ${contractVersion}; install a release of it that fits`;
+  const release = isPath(id) ? 'change it' : `install a release of ${id}`;
+  const instead = contract > contractVersion ? 'update Millrace' : 'run an older Millrace';
+  return `it was written for version ${contract} of the plugin contract, and ${has}; ${release} for version ${contractVersion}, or ${instead}`;
 }
 
 function noSuchPlugin(id: string): string {
@@ -136,10 +139,11 @@ function exportOf(folder: string): string | undefined {
   }
 }
 
-/** What to write instead, where a path was written like the name of a package. */
-function pathHint(id: string, folder: string): string {
-  if (isPath(id) || !existsSync(join(folder, id))) return '';
-  return `; for the file or folder of this name write ./${id}`;
+/** What to do about a package that is not there, or about a path that was written like the name of one. */
+function installHint(id: string, folder: string): string {
+  if (isPath(id)) return '';
+  if (existsSync(join(folder, id))) return `; for the file or folder of this name write ./${id}`;
+  return id.startsWith('@') ? `; to install it: cd ${folder} && npm install ${id}` : '';
 }
 
 function isPath(id: string): boolean {

@@ -111,9 +111,22 @@ describe('config', () => {
     ['contract: 3,', []],
     [
       'contract: 1,',
-      ['it was written for version 1 of the plugin contract, and this program has version 3;'],
+      [
+        'it was written for version 1 of the plugin contract, and this program has version 3; change it for version 3, or run an older Millrace',
+      ],
     ],
-    ['', ['it does not say which plugin contract it was written for; this program has version 3']],
+    [
+      'contract: 4,',
+      [
+        'it was written for version 4 of the plugin contract, and this program has version 3; change it for version 3, or update Millrace',
+      ],
+    ],
+    [
+      '',
+      [
+        'it does not say which plugin contract it was written for; this program has version 3: write contract: 3 into it, and check it with millrace plugin check ',
+      ],
+    ],
   ])('takes a plugin from elsewhere with "%s" or says in one line why not', async (declares, problems) => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-plugin-'));
     const path = join(folder, 'captions.ts');
@@ -192,6 +205,18 @@ describe('config', () => {
         expect([problems, plugins.at(-1)?.plugin.id]).toEqual([[], 'captions']);
       },
     );
+
+    it('a package of another version is named, and what to install', async () => {
+      await mkdir(join(folder, 'node_modules/@acme/newer'), { recursive: true });
+      const text = "export default { id: 'newer', summary: 'newer', contract: 4 };\n";
+      await writeFile(join(folder, 'node_modules/@acme/newer/index.ts'), text);
+      expect(await problemsOf('@acme/newer')).toEqual([
+        'plugins.@acme/newer: it was written for version 4 of the plugin contract, and this program has version 3; install a release of @acme/newer for version 3, or update Millrace',
+      ]);
+      expect((await problemsOf('@acme/none'))[0]).toMatch(
+        new RegExp(`; to install it: cd ${folder} && npm install @acme/none$`),
+      );
+    });
 
     it('two with one id are told apart by their files', async () => {
       const { plugins } = await importPlugins({ './captions.ts': true, './in-folder': true }, folder);
