@@ -115,6 +115,20 @@ describe('a publish', () => {
     expect(requests).toMatchObject([{ app: 'live', isPush }]);
   });
 
+  it.each([
+    ['FMLE/3.0 (compatible; Lavf60.16.100)', 'FMLE/3.0 (compatible; Lavf60.16.100)'],
+    ['Evil\r\n\u0000\u202eCorp', 'Evil Corp'],
+    ['x'.repeat(5000), `${'x'.repeat(99)}…`],
+    ['\u0000', undefined],
+    [7, undefined],
+  ])('with flashVer %j says which encoder it is, in one short line: %j', async (flashVer, encoder) => {
+    const { handlers, requests } = recordingHandlers();
+    const { feed } = session({ handlers });
+    feed(handshake, command(['connect', 1, { app: 'live', flashVer }]), createStream, publish());
+    await settle();
+    expect(requests.map((request) => request.encoder)).toEqual([encoder]);
+  });
+
   it('without flashVer is no push', async () => {
     const { handlers, requests } = recordingHandlers();
     const { feed } = session({ handlers });
