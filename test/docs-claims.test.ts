@@ -22,6 +22,7 @@ const pages = [
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md') && !['reference.md', 'machines.md'].includes(name))
     .map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'docs/plugins')).map((name) => `docs/plugins/${name}`),
 ];
 /** READMEs of folders with code. */
 const folderPages = [

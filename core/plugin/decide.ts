@@ -164,6 +164,15 @@ export function undecided(): Fault {
 /** What a decider that throws, hangs or answers nonsense counts as. */
 export type OnError = 'refuse' | 'allow';
 
+/** What the config says of decisions. */
+export interface DecisionSettings {
+  /** Time for the answer of a decider, ms. */
+  readonly timeout: number;
+  readonly onError: OnError;
+  /** By plugin id, where it is otherwise. */
+  readonly plugins?: Readonly<Record<string, OnError>>;
+}
+
 /** One decider of a plugin. */
 export interface Decider<Q> {
   readonly plugin: string;

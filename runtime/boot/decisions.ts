@@ -6,23 +6,14 @@ import {
   type Decide,
   type Decider,
   type DecisionKind,
+  type DecisionSettings,
   decisionKinds,
-  type OnError,
 } from '../../core/plugin/decide.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { DecisionWatch } from './decision-watch.ts';
 import type { Kits } from './kits.ts';
 import type { PlannedPlugin } from './plan.ts';
-
-/** What the config says of decisions. */
-export interface DecisionSettings {
-  /** Time for the answer of a decider, ms. */
-  readonly timeout: number;
-  readonly onError: OnError;
-  /** By plugin id, where it is otherwise. */
-  readonly plugins?: Readonly<Record<string, OnError>>;
-}
 
 const defaults: DecisionSettings = { timeout: 3000, onError: 'refuse' };
 

@@ -5,6 +5,7 @@ import { cidr } from '../../core/base/cidr.ts';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { jsonLog } from '../../core/base/log.ts';
 import type { HttpCore } from '../../core/http/http.ts';
+import type { DecisionSettings } from '../../core/plugin/decide.ts';
 import type { Role } from '../../core/plugin/nodes.ts';
 import type { AnyEffect, AnyPlugin, Plugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';

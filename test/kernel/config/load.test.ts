@@ -113,6 +113,26 @@ describe('config', () => {
       { file: '{"plugins": {"streams": false}}', MILLRACE_PLUGINS__STREAMS__HOLD: '6s' },
       'MILLRACE_PLUGINS__STREAMS__HOLD: plugins.streams is off, by the config file; take one of the two away',
     ],
+    [
+      'a decision after encoders give up',
+      { MILLRACE_DECISIONS__TIMEOUT: '9s' },
+      'decisions.timeout: expected at most 8s',
+    ],
+    [
+      'a decision at once',
+      { MILLRACE_DECISIONS__TIMEOUT: '50ms' },
+      'decisions.timeout: expected at least 100ms',
+    ],
+    [
+      'a third way to fail',
+      { MILLRACE_DECISIONS__ON_ERROR: 'ask' },
+      'decisions.onError: expected "refuse" or "allow"',
+    ],
+    [
+      'a third way for a plugin to fail',
+      { file: '{"decisions": {"plugins": {"hooks": "ask"}}}' },
+      'decisions.plugins.hooks: expected "refuse" or "allow"',
+    ],
     ['no role', { MILLRACE_ROLES: '[]' }, 'roles: expected array length to be greater or equal to 1'],
     [
       'a role that there is not',
