@@ -48,4 +48,5 @@ const ABSENT = {
   'playback.not_found': 'There is no video at this address. Check the link.',
   'playback.not_ready': 'This video is not ready yet. This page starts by itself.',
   'playback.failed': 'This video could not be prepared.',
+  'playback.refused': 'You may not play this video.',
 };
