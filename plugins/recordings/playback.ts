@@ -66,8 +66,8 @@ async function readyFilm(sessionId: string, kit: RecordingsKit): Promise<FoundFi
   if (asset?.status === 'waiting') throw notReady;
   if (asset) {
     const { id: assetId, account, playbackId, file } = asset;
-    const subject = { kind: 'recording', account, playbackId, sessionId, assetId } as const;
-    return file && { film: { ...file, identity: subject }, subject };
+    const identity = { assetId, account, playbackId, sessionId };
+    return file && { film: { ...file, identity }, subject: { kind: 'recording', ...identity } };
   }
   // The asset is made when the session is over.
   const recording = await recordingOf(sessionId, kit.resources);

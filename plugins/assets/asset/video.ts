@@ -29,8 +29,8 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
         async find(playbackId) {
           const document = await watched(playbackId, kit);
           if (!document?.file) return undefined;
-          const subject = subjectOf(document);
-          return { film: { ...document.file, identity: subject }, subject };
+          const film = { ...document.file, identity: identityOf(document) };
+          return { film, subject: subjectOf(document) };
         },
         absent: noFile,
         films: kit.use(films),
@@ -101,9 +101,13 @@ async function watched(playbackId: string, kit: AssetsKit): Promise<AssetDocumen
   return row && assetOf(row);
 }
 
-function subjectOf({ id: assetId, account, playbackId, source }: AssetDocument): PlaySubject & FilmIdentity {
+function subjectOf(document: AssetDocument): PlaySubject {
+  return { kind: 'asset', ...identityOf(document) };
+}
+
+function identityOf({ id: assetId, account, playbackId, source }: AssetDocument): FilmIdentity {
   const ofSession = source.type === 'recording' ? { sessionId: source.sessionId } : {};
-  return { kind: 'asset', account, playbackId, assetId, ...ofSession };
+  return { assetId, account, playbackId, ...ofSession };
 }
 
 /** Only media types of films: a browser must not run anything in them as a page or a script. */
