@@ -49,7 +49,7 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
     if (!found) throw absent;
     if (gate)
       await gate.admit(file.request, { ...found.subject, what: whatIs(file.name, films), file: file.name });
-    const answer = await films.answer(found.film, file);
+    const answer = await films.answer({ ...found.film, ...identityOf(found.subject) }, file);
     if (!answer) throw absent;
     gate?.seal(answer);
     for (const [header, value] of Object.entries(open)) answer.headers.set(header, value);
@@ -92,6 +92,12 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
       answer(params[id.name], { name: params['*'], request }).catch(refused),
     says(summary, operation),
   );
+}
+
+/** For text tracks. */
+function identityOf({ account, assetId, playbackId, sessionId }: PlaySubject): Pick<Film, 'identity'> {
+  if (assetId === undefined || playbackId === undefined) return {};
+  return { identity: { assetId, account, playbackId, ...(sessionId !== undefined && { sessionId }) } };
 }
 
 function whatIs(name: string, { files }: Vod): PlayQuestion['what'] {
