@@ -41,6 +41,25 @@ describe('playback of what another node has', () => {
     expect((await none).text).toContain('It has no video.');
   });
 
+  it('asks for text tracks as for media: their playlists are followed, their texts kept', async () => {
+    const s = given();
+    const text = 'abcdef012345_t1_part7.1.vtt';
+    const reload = s.view('t1.m3u8', { query: '_HLS_msn=9&_HLS_part=1' });
+    const first = s.view(text);
+    await s.settle();
+    expect(s.asked.map(({ path }) => path)).toEqual([
+      `/internal/hls/${playbackId}/t1.m3u8?_HLS_msn=9&_HLS_part=1`,
+      `/internal/hls/${playbackId}/${text}`,
+    ]);
+    s.asked[0].answer('#EXTM3U');
+    s.asked[1].answer('WEBVTT', { headers: { 'content-type': 'text/vtt; charset=utf-8' } });
+    expect([(await reload).text, (await first).text]).toEqual(['#EXTM3U', 'WEBVTT']);
+    await s.clock.advance(mediaKept - 1);
+    const again = await s.view(text);
+    expect([again.text, again.headers.get('content-type')]).toEqual(['WEBVTT', 'text/vtt; charset=utf-8']);
+    expect(s.asked).toHaveLength(2);
+  });
+
   it('has another request for each reload, whatever else is in the query', async () => {
     const s = given();
     const queries = [

@@ -1,0 +1,280 @@
+/**
+ * Plugins that see media, loaded by path as an outsider's are, in the real server: what they get against what ffmpeg sent, what
+ * players make of their text tracks, and that one that throws changes nothing for viewers.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkBroadcast } from '../../e2e/harness/check-broadcast.ts';
+import { launchBrowser } from '../../e2e/harness/chromium.ts';
+import { broadcast } from '../../e2e/harness/ffmpeg.ts';
+import { type HlsConfig, type HlsPage, hlsPage } from '../../e2e/harness/hls-page.ts';
+import { root, type Server, startServer } from '../../e2e/harness/server.ts';
+import { upload } from '../../e2e/harness/uploads.ts';
+import { until } from '../../e2e/harness/wait.ts';
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'millrace-plugin-media-'));
+let browser: Browser;
+let server: Server;
+let pages: HlsPage;
+
+beforeAll(async () => {
+  const config = join(folder, 'config.json');
+  const own = (name: string) => join(import.meta.dirname, `${name}-plugin.ts`);
+  writeFileSync(config, JSON.stringify({ plugins: { [own('captions')]: true, [own('throwing')]: true } }));
+  pages = hlsPage();
+  [browser, server] = await Promise.all([
+    launchBrowser(),
+    startServer({
+      env: {
+        MILLRACE_CONFIG: config,
+        MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: '1s',
+        MILLRACE_PLUGINS__STREAMS__HOLD: '1s',
+      },
+    }),
+  ]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await pages?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+/** What the plugin logged of the broadcasts that have ended. */
+const seenBy = (of: Server) =>
+  of.output
+    .split('\n')
+    .filter((line) => line.includes('"captions saw"'))
+    .map((line) => JSON.parse(line));
+
+/** A text that came on show, with the number of the picture that was to be seen then. */
+interface Shown {
+  readonly text: string;
+  readonly number: number | null;
+  readonly at: number;
+}
+
+/** A tab in which plain hls.js plays a playlist, and notes every cue that comes on show. */
+async function watching(playlist: string, config: HlsConfig = 'default') {
+  const page = await browser.newPage();
+  await page.goto(pages.url(playlist, { config }));
+  await page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: hls.js as the page has it
+    const { millrace } = window as any;
+    const video = document.querySelector('video') as HTMLVideoElement;
+    const shown: Shown[] = [];
+    const known = new Set<TextTrackCue>();
+    millrace.cues = shown;
+    const note = (track: TextTrack) => {
+      track.addEventListener('cuechange', () => {
+        for (const cue of track.activeCues ?? []) {
+          if (known.has(cue)) continue;
+          known.add(cue);
+          shown.push({
+            text: (cue as VTTCue).text,
+            number: millrace.shown.at(-1)?.number ?? null,
+            at: video.currentTime - cue.startTime,
+          });
+        }
+      });
+    };
+    for (const track of video.textTracks) note(track);
+    video.textTracks.addEventListener('addtrack', ({ track }) => note(track as TextTrack));
+  });
+  return { page, [Symbol.asyncDispose]: () => page.close() };
+}
+
+const cuesOf = (page: Page): Promise<Shown[]> =>
+  // biome-ignore lint/suspicious/noExplicitAny: the page's own
+  page.evaluate(() => (window as any).millrace.cues);
+const tracksOf = (page: Page) =>
+  page.evaluate(() => {
+    const { textTracks } = document.querySelector('video') as HTMLVideoElement;
+    return Array.from(textTracks, ({ label, language, mode }) => ({ label, language, mode }));
+  });
+const troublesOf = (page: Page) =>
+  // biome-ignore lint/suspicious/noExplicitAny: the page's own
+  page.evaluate(() => ({ fatal: (window as any).millrace.fatalErrors, log: (window as any).millrace.log }));
+
+describe.concurrent('plugins that see media', () => {
+  it('get every frame and part that ffmpeg sent', async () => {
+    const clip = join(folder, 'cut.flv');
+    await run('ffmpeg', ['-v', 'error', '-i', join(root, 'demo/clip.flv'), '-t', '9', '-c', 'copy', clip]);
+    const stream = await server.api.createStream({ name: 'Counted' });
+    await run('ffmpeg', [
+      '-v',
+      'error',
+      '-re',
+      '-i',
+      clip,
+      '-c',
+      'copy',
+      '-f',
+      'flv',
+      server.ingestUrl(stream.streamKey),
+    ]);
+    const probed = await run('ffprobe', [
+      ...[
+        '-v',
+        'error',
+        '-count_packets',
+        '-show_entries',
+        'stream=codec_type,nb_read_packets',
+        '-of',
+        'csv=p=0',
+        clip,
+      ],
+    ]);
+    const packets = Object.fromEntries(
+      probed.stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.split(',')),
+    );
+    const seen = await until(
+      'the end',
+      () => seenBy(server).find(({ video }) => video === Number(packets.video)),
+      {
+        within: 10_000,
+      },
+    );
+    expect(seen).toMatchObject({
+      inits: 1,
+      audio: Number(packets.audio),
+      video: Number(packets.video),
+      keys: 5,
+    });
+    expect(seen.configs).toEqual([expect.stringMatching(/^video avc1\./), 'audio mp4a.40.2']);
+    expect(seen.partsTime / 1000).toBeCloseTo(9, 1);
+    expect(seen.parts).toBeGreaterThan(25);
+    expect(seen.segments).toBeGreaterThanOrEqual(5);
+    expect(seen.account).not.toBe('');
+  });
+
+  it('add subtitles to the live playlist, which hls.js shows with the pictures that they belong to', async () => {
+    const stream = await server.api.createStream({ name: 'Captioned' });
+    await using _encoder = broadcast(server.ingestUrl(stream.streamKey));
+    const playlist = server.playlistUrl(stream.playbackId);
+    await until('the playlist', async () => (await fetch(playlist)).status === 200, { within: 20_000 });
+    for (const config of ['default', 'lowLatency', 'segments'] as const) {
+      await using tab = await watching(playlist, config);
+      const { page } = tab;
+      const cues = await until(
+        'five cues',
+        async () => {
+          const all = await cuesOf(page);
+          if (all.length >= 5) return all;
+          throw new Error(JSON.stringify([all, await tracksOf(page), await troublesOf(page)]));
+        },
+        { within: 40_000, every: 200 },
+      );
+      expect(await tracksOf(page)).toEqual([{ label: 'English', language: 'en', mode: 'showing' }]);
+      const numbers = cues.map(({ text }) => Number(/^segment (\d+)$/.exec(text)?.[1]));
+      // One for each segment, none twice, none left out.
+      expect(numbers.map((number, index) => number - numbers[0] - index)).toEqual(numbers.map(() => 0));
+      // A segment begins with a picture whose number divides by 60; the page looks ten times a second.
+      for (const { number, at } of cues.slice(1)) {
+        const late = ((number ?? Number.NaN) + 5) % 60;
+        expect([config, JSON.stringify(cues), late < 20, at < 0.4]).toEqual([
+          config,
+          expect.anything(),
+          true,
+          true,
+        ]);
+      }
+      expect((await troublesOf(page)).fatal).toBe(0);
+    }
+  });
+
+  it('that throw lose their subscription, and viewers get every playlist, part and segment to the letter', async () => {
+    const stream = await server.api.createStream({ name: 'Checked' });
+    await using _encoder = broadcast(server.ingestUrl(stream.streamKey));
+    const playlist = server.playlistUrl(stream.playbackId);
+    await until('the playlist', async () => (await fetch(playlist)).status === 200, { within: 20_000 });
+    const seen = await checkBroadcast(playlist, { seconds: 12 });
+    expect([seen.discontinuities, seen.frames > 300]).toEqual([0, true]);
+    const failures = server.output
+      .split('\n')
+      .filter((line) => line.includes('a plugin failed') && line.includes(stream.id))
+      .map((line) => JSON.parse(line));
+    expect(failures).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        plugin: 'throwing',
+        error: expect.stringContaining('a defect of the plugin'),
+      }),
+    ]);
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    expect(metrics).toMatch(/^millrace_plugin_media_failures_total{plugin="throwing"} [1-9]/m);
+    expect(metrics).toMatch(/^millrace_plugin_media_failures_total{plugin="captions"} 0$/m);
+    expect((await server.api.getStream(stream.id)).isHealthy).toBe(true);
+  });
+
+  it('offer subtitles of films: ffprobe finds them, and hls.js shows them in an asset and in a recording', async () => {
+    const stream = await server.api.createStream({ name: 'Recorded', record: true });
+    const events = await server.openEvents();
+    const ready = events.expect('recording.ready', { within: 90_000, streamId: stream.id });
+    const encoder = broadcast(server.ingestUrl(stream.streamKey));
+    await Bun.sleep(18_000);
+    await encoder.stop();
+    const film = join(folder, 'film.mp4');
+    await run('ffmpeg', ['-v', 'error', '-i', join(root, 'demo/clip.flv'), '-t', '16', '-c', 'copy', film]);
+    const { assetId } = await upload(server, film);
+    const { playbackUrl } = await (await server.api.request('GET', `/api/asset/${assetId}`)).json();
+    await ready;
+    const [session] = await server.api.listSessions(stream.id);
+    const recordingUrl = `${server.url}/recordings/${session.id}/index.m3u8`;
+    for (const url of [playbackUrl, recordingUrl] as string[]) {
+      const text = url.replace('index.m3u8', 'text_en.m3u8');
+      const { stdout } = await run('ffprobe', [
+        ...[
+          '-v',
+          'error',
+          '-allowed_extensions',
+          'ALL',
+          '-show_entries',
+          'stream=codec_type,codec_name',
+          '-of',
+          'csv=p=0',
+          text,
+        ],
+      ]);
+      expect(stdout.trim().split('\n')[0]).toBe('webvtt,subtitle');
+      // ffmpeg 5.1 leaves subtitles of a multivariant playlist aside, and must find the rest of it as before.
+      const whole = await run('ffprobe', [
+        ...['-v', 'error', '-show_entries', 'stream=codec_type', '-of', 'csv=p=0', url],
+      ]);
+      expect(new Set(whole.stdout.trim().split(/\s+/))).toEqual(new Set(['video', 'audio']));
+      await using tab = await watching(url);
+      const { page } = tab;
+      const cues = await until(
+        'three cues',
+        async () => {
+          const all = await cuesOf(page);
+          if (all.length >= 3) return all;
+          throw new Error(JSON.stringify([all, await tracksOf(page), await troublesOf(page)]));
+        },
+        { within: 30_000, every: 200 },
+      );
+      expect(cues.map(({ text }) => text).slice(0, 3)).toEqual(['second 0', 'second 5', 'second 10']);
+      const first = cues[1].number ?? Number.NaN;
+      // The clip is broadcast from its first picture on, and uploaded so.
+      for (const { text, number, at } of cues.slice(1, 3)) {
+        const expected = Number(text.slice('second '.length)) * 30;
+        expect([url, cues, Math.abs((number ?? 0) - expected) < 15, at < 0.4]).toEqual([
+          url,
+          cues,
+          true,
+          true,
+        ]);
+      }
+      expect(first).toBeGreaterThan(0);
+    }
+  });
+});
