@@ -6,13 +6,14 @@ import type { Ingest } from '../live/ingest.ts';
 import { type Attachment, LiveOutput, type LiveOutputOptions } from '../live/output.ts';
 import type { PluginMedia } from '../plugins/plugin-media.ts';
 import { fanOf } from '../publish/sample-fan.ts';
-import type { Subscriber } from '../publish/subscriber.ts';
+import type { SampleSubscriber, Subscriber } from '../publish/subscriber.ts';
 import type { PushRelay } from '../push/relay.ts';
 import { RenditionRelay } from '../push/rendition-relay.ts';
 import type { RecordingFeed } from '../recording/feed.ts';
 import { RecordingTap } from '../recording/recording-tap.ts';
 import type { RenditionMaker } from '../renditions/ladder.ts';
 import { LiveLadder } from '../renditions/live/live-ladder.ts';
+import { OfferedRenditions } from '../renditions/offered-renditions.ts';
 
 export interface BroadcastOptions extends LiveOutputOptions {
   /** Where it is pushed from; ends with it. */
@@ -49,6 +50,8 @@ export class Broadcast {
   #ladder: LiveLadder | undefined;
   /** Still encodes the end of the publish, for recordings and pushes. */
   #draining: LiveLadder | undefined;
+  /** Renditions that plugins make. */
+  #offered: OfferedRenditions | undefined;
   #hasEnded = false;
 
   constructor(options: BroadcastOptions) {
@@ -57,7 +60,11 @@ export class Broadcast {
     this.#relay = relay;
     this.output = new LiveOutput(options);
     const { prefix } = this.output;
-    if (memory !== undefined) memory.onShort = () => this.#ladder?.giveWay() ?? false;
+    if (memory !== undefined)
+      memory.onShort = () => {
+        const hasGiven = this.#ladder?.giveWay() ?? false;
+        return this.#offered?.giveWay() || hasGiven;
+      };
     this.#dvr = new Dvr({ clock, prefix, memory: memory?.hold({ isExpendable: true }) });
   }
 
@@ -72,9 +79,8 @@ export class Broadcast {
     if (ladder) subscribers.push({ changed: () => ladder.notify(), end: () => ladder.release() });
     this.#dvr.follow(grant.sessionId, tap?.written);
     this.#relay?.begin();
-    const taps = this.#attachPlugins(attachment);
-    if (taps) subscribers.push(taps);
-    return this.output.attach({ ...attachment, subscribers, samples: fanOf(this.#relay, taps) });
+    const samples = fanOf(this.#relay, this.#attachPlugins(attachment, subscribers));
+    return this.output.attach({ ...attachment, subscribers, samples });
   }
 
   /** The publisher that holds this token has gone. What is whole is listed, then the playlist is held. */
@@ -97,6 +103,7 @@ export class Broadcast {
     this.output.end();
     this.#relay?.end();
     this.#dvr.end();
+    this.#offered?.end();
     const ladder = this.#ladder;
     this.#ladder = undefined;
     const drained = ladder?.drain();
@@ -123,15 +130,26 @@ export class Broadcast {
     return this.#dvr.serve(file, { query, target, signal }) ?? this.output.serve(file, query, signal);
   }
 
-  #attachPlugins({ grant }: BroadcastAttachment) {
+  /** Asks plugins what they want of a publish, and adds what they offer. */
+  #attachPlugins({ grant }: BroadcastAttachment, subscribers: Subscriber[]): SampleSubscriber | undefined {
+    const { plugins, clock, memory } = this.#options;
+    if (plugins === undefined) return undefined;
     const { textTracks } = this.output;
-    textTracks.unlist();
-    return this.#options.plugins?.attach(grant, {
-      textTracks,
-      rendition: () => {
-        throw new RangeError('no plugin can offer a rendition yet');
-      },
+    const { playbackId, streamId } = grant;
+    this.#offered ??= new OfferedRenditions({
+      ...{ clock, log: plugins.log, output: this.output, memory, playbackId, streamId },
     });
+    const offered = this.#offered;
+    textTracks.unlist();
+    offered.begin();
+    const taps = plugins.attach(grant, {
+      textTracks,
+      rendition: (options, source) => offered.offer(options, source),
+    });
+    offered.settle();
+    if (taps === undefined) return undefined;
+    subscribers.push({ changed: () => offered.notify(), end: () => offered.release() }, taps);
+    return taps;
   }
 
   /** Renditions go on across publishes that want the same ones. */

@@ -77,7 +77,8 @@ export class LiveOutput implements PlaylistContext {
   readonly playlists: MediaPlaylist[] = [];
   readonly textTracks: TextTracks;
   hasEnded = false;
-  #variants: Variants | undefined;
+  /** The variants of each who makes some. */
+  readonly #makers = new Map<unknown, VariantMaker>();
   #ingest: Ingest | undefined;
   #attachment: Attachment | undefined;
   /** The target duration that the owner knows of. */
@@ -143,7 +144,9 @@ export class LiveOutput implements PlaylistContext {
    * much further behind while there are renditions to go to, or about to be. Those of a rendition are already.
    */
   reserveOf(playlist: MediaPlaylist): number {
-    return playlist.window === this.window && this.#variants?.isPromising ? variantLag : 0;
+    if (playlist.window !== this.window) return 0;
+    for (const { offered } of this.#makers.values()) if (offered?.isPromising) return variantLag;
+    return 0;
   }
 
   /** Takes a new publish; a former one that is still here is over at once, its sink inert. */
@@ -212,17 +215,19 @@ export class LiveOutput implements PlaylistContext {
     this.#options.memory?.close();
   }
 
-  /** Playlists for this many variants. `variants` says which of them are offered. */
-  variants(count: number): readonly MediaPlaylist[] {
-    while (this.playlists.length <= count) {
+  /** Playlists for this many variants by one maker, who gets the same ones again. `offer` says which of them are listed. */
+  variants(count: number, maker: unknown = this): readonly MediaPlaylist[] {
+    const { playlists } = this.#makerOf(maker);
+    while (playlists.length < count) {
       const playlist = this.#addPlaylist(this.#options.memory?.hold({ isExpendable: true }));
       playlist.window.onChange = () => playlist.wake();
+      playlists.push(playlist);
     }
-    return this.playlists.slice(1, count + 1);
+    return playlists.slice(0, count);
   }
 
-  offer(variants: Variants | undefined): void {
-    this.#variants = variants;
+  offer(variants: Variants | undefined, maker: unknown = this): void {
+    this.#makerOf(maker).offered = variants;
     this.#multivariant.version = -1;
   }
 
@@ -292,6 +297,12 @@ export class LiveOutput implements PlaylistContext {
     this.#attachment?.onTargetGrown?.();
   }
 
+  #makerOf(maker: unknown): VariantMaker {
+    const known = this.#makers.get(maker) ?? { playlists: [], offered: undefined };
+    this.#makers.set(maker, known);
+    return known;
+  }
+
   #addPlaylist(memory: MemoryHold | undefined): MediaPlaylist {
     const number = this.playlists.length;
     const { clock, pool } = this.#options;
@@ -313,18 +324,25 @@ export class LiveOutput implements PlaylistContext {
   }
 
   #renderMultivariant(): string {
-    const { version: own } = this.window;
     const { listed, version: ofTexts } = this.textTracks;
-    const version = own + (this.#variants?.version ?? 0) + ofTexts;
+    const makers = [...this.#makers.values()];
+    const ofVariants = makers.reduce((sum, { offered }) => sum + (offered?.version ?? 0), 0);
+    const version = this.window.version + ofVariants + ofTexts;
     const cached = this.#multivariant;
     if (cached.version !== version) {
-      const [source, ...others] = this.playlists;
-      const offered = others.filter((_, i) => this.#variants?.isListed(i));
-      cached.text = multivariantPlaylist([source, ...offered], listed);
+      const others = makers.flatMap(({ playlists, offered }) =>
+        playlists.filter((_, index) => offered?.isListed(index)),
+      );
+      cached.text = multivariantPlaylist([this.#source, ...others], listed);
       cached.version = version;
     }
     return cached.text;
   }
+}
+
+interface VariantMaker {
+  readonly playlists: MediaPlaylist[];
+  offered: Variants | undefined;
 }
 
 /** Longest that a blocked reload waits while nobody publishes, ms. */

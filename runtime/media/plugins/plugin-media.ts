@@ -24,12 +24,12 @@ export interface PluginMediaOptions {
 /** The plugins of this node that see media. A plugin that fails loses its subscription, and nothing else changes. */
 export class PluginMedia {
   readonly #watchers: readonly { readonly watcher: MediaWatcher; readonly load: PluginLoad }[];
-  readonly #log: Log;
+  readonly log: Log;
   readonly #failures: Family<Counter>;
   readonly #timer: () => number;
 
   constructor({ watchers, log, metrics, timer = () => performance.now() }: PluginMediaOptions) {
-    this.#log = log;
+    this.log = log;
     this.#timer = timer;
     this.#failures = metrics.counter(
       'millrace_plugin_media_failures_total',
@@ -74,7 +74,7 @@ export class PluginMedia {
       const fail = (error: unknown) => {
         const { streamId, sessionId } = grant;
         this.#failures.with({ plugin }).add();
-        this.#log.error('a plugin failed, and gets nothing more of this broadcast', {
+        this.log.error('a plugin failed, and gets nothing more of this broadcast', {
           ...{ plugin, streamId, sessionId, error },
         });
       };

@@ -48,11 +48,10 @@ export class PluginPublish {
     return this.issue !== undefined || this.#tracks.size > 0 || this.#renditions.size > 0;
   }
 
-  /** The publish is over. Its tracks stay listed until the next one begins. */
+  /** The publish is over. Its tracks and renditions stay listed until the next one begins. */
   end(): void {
     this.#isOver = true;
     for (const track of this.#tracks) track.drop();
-    for (const close of this.#renditions) close();
   }
 
   /** The plugin has failed: it adds nothing to the broadcast any more. */
@@ -60,7 +59,9 @@ export class PluginPublish {
     this.end();
     this.issue = undefined;
     for (const track of this.#tracks) this.#offers.textTracks.close(track);
+    for (const close of this.#renditions) close();
     this.#tracks.clear();
+    this.#renditions.clear();
   }
 
   #textTrack(options: TextTrackOptions): PublicTrack {

@@ -23,6 +23,7 @@ export function watched(plugins: Readonly<Record<string, Open>>, options: Watche
   const feed = new Feed(config, undefined, undefined, media);
   return {
     feed,
+    media,
     lines,
     /** The value of a metric for a plugin. */
     counted: (name: string, plugin: string) =>
