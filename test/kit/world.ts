@@ -15,7 +15,6 @@ import type { Jobs } from '../../core/ports/jobs.ts';
 import type { Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, boot } from '../../runtime/boot/boot.ts';
-import type { DecisionSettings } from '../../runtime/boot/decisions.ts';
 import { planned } from '../../runtime/boot/plan.ts';
 import { blobsOfPlugin } from '../../runtime/boot/plugin-drivers.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
