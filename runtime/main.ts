@@ -14,6 +14,8 @@ import { freePort } from './base/free-port.ts';
 import { openProgram } from './boot/open-program.ts';
 import { type ConfiguredPlugin, planOf } from './boot/plan.ts';
 import { chosenProblems } from './boot/plugin-drivers.ts';
+import { PluginTroubles } from './boot/plugin-troubles.ts';
+import { originOf } from './boot/stray-errors.ts';
 import { welcome } from './boot/welcome.ts';
 import { holdProcess, systemClock } from './drivers/clock/system.ts';
 
@@ -40,9 +42,11 @@ async function main(): Promise<void> {
     log.error('the server must stop', { reason });
     process.exit(1);
   };
+  const troubles = new PluginTroubles({ clock, log });
+  noteStrayErrors({ plugins, troubles, log, fatal });
   const ending = stopOnSignals({ clock, log });
   const program = await openProgram(config, {
-    ...{ plugins, clock, log, onFatal: fatal },
+    ...{ plugins, clock, log, troubles, onFatal: fatal },
     signal: ending.signal,
   }).catch((error: unknown) => {
     // It waited for an engine, and was told to stop.
@@ -58,7 +62,8 @@ async function main(): Promise<void> {
   release();
   if (process.env.MILLRACE_TEST === '1') process.on('SIGUSR2', () => Bun.gc(true));
   const took = clock.now() - began;
-  process.stdout.write(welcome({ ...program, config, key: await shownKey(config), took }));
+  const text = welcome({ ...program, config, key: await shownKey(config), took });
+  process.stdout.write(concealed(text, secrets));
   const rtmp = config.roles.includes('media') ? { rtmp: config.rtmp.port } : {};
   log.info('ready', { http: port, ...rtmp, ms: clock.now() - began });
 }
@@ -94,6 +99,29 @@ function stopOnSignals({ clock, log }: { clock: Clock; log: Log }): {
       if (ending.signal.aborted) void how().then(() => exit(log));
     },
   };
+}
+
+/**
+ * An error that no call is answered with ends the process only where it is the program's own: then nobody knows what still
+ * works. One of a plugin is noted; plugins run in this process, and what they forgot to catch must not end everybody's.
+ */
+function noteStrayErrors(options: {
+  plugins: readonly ConfiguredPlugin[];
+  troubles: PluginTroubles;
+  log: Log;
+  fatal: (reason: string) => void;
+}): void {
+  const { plugins, troubles, log, fatal } = options;
+  const note = (error: unknown) => {
+    const { plugin, isOwn } = originOf(error, plugins);
+    if (isOwn) {
+      log.error('an error that nothing expected', { error });
+      fatal(String(error));
+    }
+    troubles.tell(plugin, { where: 'outside any call', error });
+  };
+  process.on('uncaughtException', note);
+  process.on('unhandledRejection', note);
 }
 
 function exit(log: Log): never {

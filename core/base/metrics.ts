@@ -7,6 +7,12 @@ export class Metrics {
   readonly #families = new Map<string, () => Iterable<string>>();
   readonly #counters = new Map<string, { readonly help: string; readonly family: Family<Counter> }>();
   readonly #asks: (() => Promise<void>)[] = [];
+  readonly #failed: (name: string, error: unknown) => void;
+
+  /** @param options.failed called for each name whose numbers could not be read */
+  constructor(options: { failed?: (name: string, error: unknown) => void } = {}) {
+    this.#failed = options.failed ?? (() => {});
+  }
 
   /** A number that only grows. Its name ends in `_total`. The same name and help give the same counter. */
   counter(name: string, help: string): Family<Counter> {
@@ -73,10 +79,16 @@ export class Metrics {
     return this.text();
   }
 
-  /** Everything, as it is now. */
+  /** Everything, as it is now. A number that cannot be read is left out, with all others of its name. */
   text(): string {
     let text = '';
-    for (const lines of this.#families.values()) for (const line of lines()) text += `${line}\n`;
+    for (const [name, lines] of this.#families) {
+      try {
+        text += [...lines(), ''].join('\n');
+      } catch (error) {
+        this.#failed(name, error);
+      }
+    }
     return text;
   }
 

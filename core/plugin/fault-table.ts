@@ -64,6 +64,8 @@ export const coreFaults: FaultTable = {
     'server.stopping': 'The server is stopping. Try again.',
     'decision.unavailable': 'A plugin that must decide whether this is allowed fails to do so. Try again.',
     'node.unreachable': 'The node that has the answer cannot be reached. Try again.',
+    'plugin.failed':
+      'The plugin that answers this could not be started, so it is off; the log of the server says why.',
     'jobs.full': 'Too many jobs of this kind are waiting. Nothing was written. Try again.',
     'intake.unavailable': 'This node cannot store the file at the moment. Try again.',
     'packing.unavailable': 'This node cannot pack the file for IPFS at the moment. Try again.',

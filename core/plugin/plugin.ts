@@ -34,6 +34,11 @@ export interface Plugin<C extends TObject = TObject> {
   readonly summary: string;
   /** The `contractVersion` it was written for. Plugins that do not ship with the program must say it. */
   readonly contract?: number;
+  /**
+   * The program does not start without it. Otherwise a plugin that cannot be started is off, and the rest goes on: name it
+   * where that would be worse, as with one that keeps strangers out.
+   */
+  readonly isEssential?: true;
   /** Schema of its slice of config. `{}` must be valid: every key has a default. */
   readonly config?: C;
   /** What a schema cannot say of its config: problems of keys that do not go together, each beginning with the key. */

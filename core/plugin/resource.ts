@@ -46,8 +46,8 @@ export interface Derivation<K = unknown> {
   readonly schemas: Readonly<Record<string, TSchema>>;
   /**
    * Their values for one object, as it is shown without them; what is absent is left out. It runs for each object of each
-   * answer, so it should be cheap where there is nothing to say. A rejection fails the answer. URLs begin with
-   * `caller.baseUrl`.
+   * answer, so it should be cheap where there is nothing to say. When it throws or takes longer than 3 s, the answer does
+   * without them; a Fault of the store fails the answer. URLs begin with `caller.baseUrl`.
    */
   of(
     shown: Readonly<Record<string, unknown>>,

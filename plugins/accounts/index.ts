@@ -14,6 +14,8 @@ import { agreeOnKey } from './same-key.ts';
 export default definePlugin({
   id: 'accounts',
   summary: 'accounts and API keys',
+  // Without it nobody could be let in, and nothing be changed: every route that needs a key would be off.
+  isEssential: true,
   needs: [apiKeys, authenticator, services.volatile],
   provides: [apiKeys, authenticator],
   config,

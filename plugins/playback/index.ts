@@ -40,16 +40,22 @@ export default definePlugin({
     const find = async (id: string, caller: Caller): Promise<Found | undefined> => {
       let unready: unknown;
       let behind: unknown;
+      let failure: unknown;
       for (const playable of known) {
-        const found = await playable.find(id, caller).catch((error: unknown) => {
+        try {
+          const found = await playable.find(id, caller);
+          if (found) return found;
+        } catch (error) {
           if (error === notReady || error === neverReady) unready = error;
           else if (hasCode(error, 'store.behind')) behind = error;
-          else throw error;
-        });
-        if (found) return found;
+          else if (error instanceof Fault) throw error;
+          // One plugin that is broken must not hide what the others have.
+          else failure = error;
+        }
       }
       // A session that is recorded is live to one of them and not ready to another. What one of them does not know yet, another may have.
-      if (unready ?? behind) throw unready ?? behind;
+      const why = unready ?? behind ?? failure;
+      if (why !== undefined) throw why;
       return undefined;
     };
     /** Of a session that is over; undefined where none was made, or it was deleted. */
@@ -59,7 +65,9 @@ export default definePlugin({
       } catch (error) {
         if (error === notReady) return { id, status: 'waiting' };
         if (error === neverReady) return undefined;
-        throw error;
+        if (error instanceof Fault) throw error;
+        kit.log.error('a recording could not be looked for', { error });
+        return undefined;
       }
     };
     const answer = async (id: string, request: Request): Promise<Response> => {

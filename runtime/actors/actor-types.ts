@@ -1,3 +1,4 @@
+import type { Fault } from '../../core/base/fault.ts';
 import type { ActorType, RowIds } from '../../core/plugin/actor.ts';
 import { typeOf } from './actor-name.ts';
 
@@ -5,6 +6,8 @@ export interface RegisteredType {
   readonly type: ActorType;
   /** Given to the type's `describe`. */
   readonly tools: unknown;
+  /** Its plugin failed at the start, so that no step of it is taken: why. */
+  readonly failure?: Fault | undefined;
 }
 
 /** The types of actors that enabled plugins declare. */
@@ -25,12 +28,18 @@ export class ActorTypes {
     return all.includes('any') ? 'any' : all[0];
   }
 
-  /** Whether an actor's type is of an enabled plugin. */
+  /** Whether an actor's type is of an enabled plugin that works. */
   knows(actor: string): boolean {
-    return this.#types.has(typeOf(actor));
+    const entry = this.#types.get(typeOf(actor));
+    return entry !== undefined && entry.failure === undefined;
   }
 
-  /** The type of an actor, which must be known. */
+  /** Why nothing is done with an actor whose plugin failed at the start; undefined where it may be. */
+  failureOf(actor: string): Fault | undefined {
+    return this.#types.get(typeOf(actor))?.failure;
+  }
+
+  /** The type of an actor, which must be known. Fault `plugin.failed` (503). */
   of(actor: string): RegisteredType {
     return this.registered({ type: typeOf(actor) });
   }
@@ -38,6 +47,7 @@ export class ActorTypes {
   registered({ type }: { readonly type: string }): RegisteredType {
     const entry = this.#types.get(type);
     if (!entry) throw new Error(`actor type ${type} is not declared by an enabled plugin`);
+    if (entry.failure) throw entry.failure;
     return entry;
   }
 }

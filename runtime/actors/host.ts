@@ -269,6 +269,11 @@ export class ActorHost implements Actors {
 
   /** Thousands of timers may be due at one moment: all at once they would leave no room in the store for commands. */
   #fire(actor: string): void {
+    // Its plugin failed at the start: the timers stay in the store.
+    if (!this.#types.knows(actor)) {
+      this.#timers.forget(actor);
+      return;
+    }
     if (this.#firing >= timersAtOnce) {
       this.#late.add(actor);
       return;

@@ -11,7 +11,7 @@ import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Jobs } from '../../core/ports/jobs.ts';
 import type { Outbound } from '../../core/ports/outbound.ts';
-import type { LoggedEvent, Order, Store } from '../../core/ports/store.ts';
+import type { Order, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { type ActorRuntime, actorRuntime } from '../actors/actor-runtime.ts';
 import { ActorTypes } from '../actors/actor-types.ts';
@@ -22,10 +22,7 @@ import { freeJobs } from '../actors/jobs/leases.ts';
 import { JobCounts, measureJobs } from '../actors/jobs/metrics.ts';
 import { JobWorkers } from '../actors/jobs/workers.ts';
 import { ReactionWatch } from '../actors/reaction-watch.ts';
-import { react } from '../actors/reactions.ts';
 import { StepCounts } from '../actors/step-counts.ts';
-import { sweeping } from '../actors/sweeping.ts';
-import { publisherName } from '../cluster/publisher.ts';
 import { sampleLoopDelay } from '../drivers/clock/loop-delay.ts';
 import type { Readiness } from '../http/health.ts';
 import type { OpenApi } from '../http/openapi/document.ts';
@@ -35,14 +32,19 @@ import { OrderRunner } from '../nodes/orders.ts';
 import { decisionsOf } from './decisions.ts';
 import type { DiskWatch } from './disk-watch.ts';
 import { type EngineWatch, engineWatch } from './engine-watch.ts';
+import { FailedPlugins } from './failed-plugins.ts';
 import { Kits, resourcesOf } from './kits.ts';
-import { blamed, Lifetime } from './lifetime.ts';
+import { Lifetime } from './lifetime.ts';
 import { patiently } from './patience.ts';
-import { type ConfiguredPlugin, type PlannedPlugin, planned } from './plan.ts';
+import { type ConfiguredPlugin, planned } from './plan.ts';
 import { pluginMedia } from './plugin-media.ts';
+import { declareRoutes, type StartContext, startPlugins, tellLost } from './plugin-starts.ts';
+import { PluginTroubles } from './plugin-troubles.ts';
+import { startWork, tellLeaks } from './plugin-work.ts';
 import { measureProgram } from './program-metrics.ts';
 import { mountRoutes } from './routes.ts';
 import { openServices, type ServiceFactories } from './services.ts';
+import { originOf } from './stray-errors.ts';
 
 /**
  * Checks the plugins as a whole, takes over the data, and starts them in the order of their needs.
@@ -52,22 +54,25 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { clock } = options.drivers;
   const { log } = options;
   const life = new Lifetime({ clock, log });
-  const metrics = new Metrics();
+  const troubles = options.troubles ?? new PluginTroubles({ clock, log });
+  const metrics = new Metrics({
+    failed(name, error) {
+      const { plugin } = originOf(error, options.plugins);
+      troubles.tell(plugin, { where: `metric ${name}`, error });
+    },
+  });
   const { publicUrl } = options.deployment;
   const { trustedProxies: trusted = [], isPublicUrlSet: isFixed = false } = options;
   const caller = callers({ trusted, publicUrl, isFixed });
   const reactions = new ReactionWatch({ clock, log });
   let isReady = false;
   let engines: EngineWatch | undefined;
-  let decisions: ReturnType<typeof decisionsOf> | undefined;
+  let pluginIssues = (): readonly string[] => [];
   const readiness = (): Readiness => {
     if (!isReady) return { status: 'stopping' };
     const silent = engines?.silent() ?? [];
     if (silent.length > 0) return { status: 'waiting', engines: silent };
-    const issues = [
-      ...(options.drivers.disks?.issues ?? []),
-      ...[...reactions.issues, ...(decisions?.watch.issues ?? [])],
-    ];
+    const issues = [...(options.drivers.disks?.issues ?? []), ...pluginIssues(), ...reactions.issues];
     return { status: 'ready', ...(issues.length > 0 && { issues }) };
   };
   const stop = () => {
@@ -77,8 +82,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
 
   try {
     const plan = planned(options.plugins);
-    const base = { options, plan, life, metrics, kits: new Kits(plan) };
-    decisions = decisionsOf(plan, { ...base, settings: options.decisions, clock, log });
+    const failed = new FailedPlugins(plan, { log });
+    const kits = new Kits(plan, { clock, failed, troubles });
+    const base = { options, plan, life, metrics, kits, clock, failed, troubles };
+    const decisions = decisionsOf(plan, { ...base, settings: options.decisions, log });
+    pluginIssues = () => [
+      ...failed.issues,
+      ...troubles.issues,
+      ...plan.flatMap(({ plugin: { id } }) => kits.scopeOf(id).issues(id)),
+      ...decisions.watch.issues,
+    ];
     const makeRuntime = await openStore(base);
     await openBlobs(base);
     const services = await openServices(options.services, { ...base, log, pluginMedia: pluginMedia(base) });
@@ -86,9 +99,11 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const program = await startNode({ ...base, makeRuntime });
     const { runtime, nodes, hub, deployment, orders, workers } = program;
     reactions.measure(metrics);
+    failed.measure(metrics);
+    troubles.measure(metrics);
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
     measureProgram(metrics, { clock, runtime, eventTypes, services });
-    base.kits.fill({
+    kits.fill({
       shared: {
         ...{ log, clock, metrics, caller, deployment, events: hub },
         ...{ actors: runtime.actors, blobs: options.drivers.blobs, outbound: options.drivers.outbound },
@@ -97,17 +112,25 @@ export async function boot(options: BootOptions): Promise<Booted> {
       resources: resourcesOf({ ...options.drivers, runtime }),
       services: { ...services, volatile: options.drivers.volatile },
     });
-    await startPlugins({ ...base, ...program, reactions });
+    kits.measure(metrics);
+    life.atStop('leaks', () => tellLeaks({ ...base, log }));
+    await life.start('actors', () => runtime.start());
+    // Alone nobody else can answer, and nothing else happens before it is done.
+    if (deployment.isAlone) await life.start('former', () => nodes.tellFormer());
+    await startPlugins(base);
+    const { app, internal, document } = mountRoutes({
+      ...{ clock, log, metrics, readiness, caller, publicUrl },
+      declared: await declareRoutes(base),
+      hasApi: program.roles.includes('api'),
+    });
+    kits.settled();
+    await startWork({ ...base, ...program, ...options.drivers, log, reactions });
     nodes.watch();
     if (options.engines) {
       engines = engineWatch({ engines: options.engines, clock, log });
       life.atStop('engines', engines.stop);
     }
     life.atStop('loop delay', sampleLoopDelay(metrics));
-    const { app, internal, document } = await mountRoutes({
-      ...{ plan, kits: base.kits, clock, log, metrics, readiness, caller, publicUrl },
-      hasApi: program.roles.includes('api'),
-    });
     isReady = true;
     return {
       ...{ app, internal, document, nodes, stop },
@@ -123,12 +146,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
 }
 
 /** What the phases of a start have in common. */
-interface Base {
+interface Base extends StartContext {
   readonly options: BootOptions;
-  readonly plan: readonly PlannedPlugin[];
-  readonly life: Lifetime;
   readonly metrics: Metrics;
-  readonly kits: Kits;
 }
 
 /** Takes over the data, once the engines that hold it answer. */
@@ -177,7 +197,7 @@ interface Program {
 async function startNode(
   base: Base & { makeRuntime: Awaited<ReturnType<typeof actorRuntime>> },
 ): Promise<Program> {
-  const { options, plan, life, metrics, kits } = base;
+  const { options, plan, life, metrics, kits, failed } = base;
   const { store, bus, jobs, clock, volatile } = options.drivers;
   const { log, onFatal, nodeUrl: url } = options;
   const { roles = allRoles, isAlone = bus === undefined } = options;
@@ -195,17 +215,14 @@ async function startNode(
     async tell(lost) {
       const freed = await freeJobs(lost, { jobs, clock, log });
       if (freed > 0) workers.wake();
-      for (const { plugin, culprit } of plan) {
-        await blamed(`plugin ${culprit} could not see to a lost node`, () =>
-          plugin.lostNode?.(lost, kits.of(plugin.id)),
-        );
-      }
+      await tellLost(lost, { ...base, isOnce: isAlone });
     },
     onEnd: onFatal,
   });
   life.atStop('node', () => nodes.stop());
   const orders = new OrderRunner({
     ...{ plan, kits, store, clock, own: { id, incarnation }, log, signal: life.signal },
+    isOff: (plugin) => failed.isOff(plugin),
     isGone: (process) => nodes.isGone(process),
     send: options.sendOrder ?? ((order, to) => runtime.sendOrder(order, to)),
   });
@@ -214,12 +231,18 @@ async function startNode(
       ([kind, effect]) => jobKind(kind, { effect, config, kit: () => kits.of(plugin.id) }).kind,
     ),
   );
+  const ownerOf = new Map(
+    plan.flatMap(({ plugin: { id, effects = {} } }) => Object.keys(effects).map((kind) => [kind, id])),
+  );
   const types = new ActorTypes(
     plan.flatMap(({ plugin }) =>
       (plugin.actors ?? []).map((type) => ({
         type,
         get tools() {
           return kits.stepKit(plugin.id);
+        },
+        get failure() {
+          return failed.faultOf(plugin.id);
         },
       })),
     ),
@@ -228,6 +251,7 @@ async function startNode(
     ...{ jobs, clock, log, kinds },
     owner: `${id}/${incarnation}`,
     knows: (actor) => types.knows(actor),
+    serves: (kind) => !failed.isOff(ownerOf.get(kind) ?? ''),
     conclude: (job, result) => runtime.conclude(job, result),
     isShared: bus !== undefined,
     counts: new JobCounts(metrics, { kinds: kinds.map(({ kind }) => kind) }),
@@ -246,52 +270,6 @@ async function startNode(
   life.atStop('actors', () => runtime.stop());
   const deployment = { ...options.deployment, node: { id, incarnation }, nodes, isAlone };
   return { roles, deployment, nodes, hub, runtime, orders, workers };
-}
-
-/** Runs the actors, then the plugins, their reactions and singleton tasks, and the jobs last. */
-async function startPlugins(base: Base & Program & { reactions: ReactionWatch }): Promise<void> {
-  const { options, plan, life, kits, nodes, roles, runtime, workers, hub } = base;
-  const { store, clock } = options.drivers;
-  await life.start('actors', () => runtime.start());
-  // Alone nobody else can answer, and nothing else happens before it is done.
-  if (base.deployment.isAlone) await life.start('former', () => nodes.tellFormer());
-  for (const { plugin, culprit } of plan) {
-    const work = async () => plugin.start?.(kits.of(plugin.id));
-    const started = await life.startPlugin(plugin.id, { culprit, work });
-    if (started) life.atStop(`plugin ${culprit}`, started);
-    const missing = plugin.provides?.find((token) => !kits.isProvided(token));
-    if (missing) throw new Error(`plugin ${culprit} did not provide ${missing.id}`);
-  }
-  if (roles.includes('actors')) {
-    for (const { plugin, culprit } of plan) {
-      if (!plugin.reactions) continue;
-      const kit = kits.of(plugin.id);
-      const own = Object.fromEntries(
-        Object.entries(plugin.reactions).map(([event, run]) => [event, (e: LoggedEvent) => run(e, kit)]),
-      );
-      const { log } = kit;
-      const begin = () =>
-        react({ plugin: plugin.id, reactions: own, store, hub, clock, log, watch: base.reactions });
-      life.atStop(`reactions of plugin ${culprit}`, await runtime.onDuty(`reactions/${plugin.id}`, begin));
-    }
-    for (const { plugin, culprit } of plan) {
-      for (const [name, begin] of Object.entries(plugin.duties ?? {})) {
-        const stop = await runtime.onDuty(`${plugin.id}/${name}`, async () => begin(kits.of(plugin.id)));
-        life.atStop(`${name} of plugin ${culprit}`, stop);
-      }
-    }
-  }
-  if (roles.includes('worker')) {
-    life.atStop('jobs', () => workers.stop());
-    await life.start('jobs', () => workers.start());
-  }
-  const isPublished = options.drivers.bus !== undefined;
-  const sweep = async () =>
-    sweeping({
-      ...{ store, clock, log: options.log, metrics: base.metrics },
-      ...(isPublished && { publisher: publisherName }),
-    });
-  life.atStop('sweep', await runtime.onDuty('sweep', sweep));
 }
 
 /** What other nodes tell clients about this one. */
@@ -355,6 +333,8 @@ export interface BootOptions {
   /** Aborted when the program is to end while it starts. */
   readonly signal?: AbortSignal;
   readonly log: Log;
+  /** Notes errors of plugins that came from nowhere as well; default: its own. */
+  readonly troubles?: PluginTroubles;
   /** Something happened after which the process must end. */
   onFatal(reason: string): void;
   /** For crash tests. */

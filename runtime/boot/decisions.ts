@@ -12,6 +12,7 @@ import {
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { DecisionWatch } from './decision-watch.ts';
+import type { FailedPlugins } from './failed-plugins.ts';
 import type { Kits } from './kits.ts';
 import type { PlannedPlugin } from './plan.ts';
 
@@ -23,12 +24,13 @@ export function decisionsOf(
   options: {
     settings: DecisionSettings | undefined;
     kits: Kits;
+    failed: FailedPlugins;
     clock: Clock;
     log: Log;
     metrics: Metrics;
   },
 ): { decide: Decide; watch: DecisionWatch } {
-  const { settings = defaults, kits, clock } = options;
+  const { settings = defaults, kits, failed, clock } = options;
   const deciding = plan.filter(({ plugin }) => Object.keys(plugin.decides ?? {}).length > 0);
   checkOverrides(settings, deciding);
   const watch = new DecisionWatch(options);
@@ -36,8 +38,12 @@ export function decisionsOf(
     deciding.flatMap(({ plugin: { id, decides } }) => {
       if (!decides?.[kind]) return [];
       const onError = settings.plugins?.[id] ?? settings.onError;
-      const decide = (question: unknown) =>
-        (decides[kind] as (question: unknown, kit: Kit) => unknown)(question, kits.of(id));
+      const decide = (question: unknown) => {
+        // One that could not be started lets nothing pass that it was to look at.
+        const fault = failed.faultOf(id);
+        if (fault) throw fault;
+        return (decides[kind] as (question: unknown, kit: Kit) => unknown)(question, kits.of(id));
+      };
       return [{ plugin: id, onError, decide, note: watch.of(id, { kind, onError }) }];
     });
   const decide = Object.fromEntries(

@@ -16,8 +16,8 @@ export class Lifetime {
   readonly #ending = new AbortController();
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #started: { name: string; ms: number }[] = [];
-  readonly #stops: { name: string; stop: Stop }[] = [];
+  readonly #started: Started[] = [];
+  readonly #stops: Part[] = [];
   #stopped: Promise<void> | undefined;
 
   constructor({ clock, log }: { clock: Clock; log: Log }) {
@@ -34,20 +34,58 @@ export class Lifetime {
     return result;
   }
 
-  /** Starts a plugin. Fault `boot.slow` (503) when that takes too long; an error names the plugin. */
-  startPlugin<T>(id: string, options: { culprit: string; work: () => Promise<T> }): Promise<T> {
+  /**
+   * Starts a plugin, and notes how long it took. Fault `boot.slow` (503) when that takes too long: should it start all the same
+   * later, it is stopped then. An error names the plugin.
+   */
+  async startPlugin(
+    id: string,
+    options: { culprit: string; work: () => Promise<Stop | undefined> },
+  ): Promise<void> {
     const { culprit, work } = options;
-    return this.start(id, () =>
-      within(blamed(`plugin ${culprit} could not be started`, work), {
+    const log = this.#log;
+    const began = this.#clock.now();
+    let isLate = false;
+    const starting = blamed(`plugin ${culprit} could not be started`, work).then(async (stop) => {
+      if (isLate) await stop?.();
+      else if (stop) this.atStop(`plugin ${culprit}`, stop, id);
+    });
+    const late = slow(`starting plugin ${culprit}`, pluginStartLimit);
+    try {
+      await within(starting, {
         ...{ ms: pluginStartLimit, clock: this.#clock },
-        late: slow(`starting plugin ${culprit}`, pluginStartLimit),
-      }),
-    );
+        late() {
+          isLate = true;
+          starting.catch((error: unknown) =>
+            log.warn('a plugin that is off did not end cleanly', { plugin: id, error }),
+          );
+          return late();
+        },
+      });
+    } finally {
+      this.#started.push({ name: id, ms: this.#clock.now() - began });
+    }
   }
 
-  /** `stop` is called when the program stops, before those that were given earlier. */
-  atStop(name: string, stop: Stop): void {
-    this.#stops.push({ name, stop });
+  /** A plugin is off; why, for `lines`. */
+  noteOff(id: string, why: string): void {
+    const line = this.#started.find(({ name }) => name === id);
+    if (line) line.off = why;
+    else this.#started.push({ name: id, ms: 0, off: why });
+  }
+
+  /** `stop` is called when the program stops, before those that were given earlier; or when the plugin is stopped that it is of. */
+  atStop(name: string, stop: Stop, plugin?: string): void {
+    this.#stops.push({ name, stop, plugin });
+  }
+
+  /** Stops what was started of one plugin, in reverse order. */
+  async stopPlugin(id: string): Promise<void> {
+    const own = this.#stops.filter(({ plugin }) => plugin === id);
+    for (const part of own.reverse()) {
+      this.#stops.splice(this.#stops.indexOf(part), 1);
+      await this.#stop(part);
+    }
   }
 
   /** Stops everything in reverse order. A part that fails or hangs is logged, and the others are stopped all the same. */
@@ -59,24 +97,40 @@ export class Lifetime {
   /** A line per part; `notes` says in a few words what a part is. */
   lines(notes: Readonly<Record<string, string>>): string[] {
     const width = Math.max(...this.#started.map(({ name }) => name.length));
-    return this.#started.map(({ name, ms }, index) => {
+    return this.#started.map(({ name, ms, off }, index) => {
       const branch = index === this.#started.length - 1 ? '└─' : '├─';
       const time = `${ms} ms`.padStart(8);
-      return `${branch} ${name.padEnd(width)} ${time}  ${notes[name] ?? ''}`.trimEnd();
+      const note = off === undefined ? (notes[name] ?? '') : `OFF: ${off}`;
+      return `${branch} ${name.padEnd(width)} ${time}  ${note}`.trimEnd();
     });
   }
 
   async #stopAll(): Promise<void> {
     this.#ending.abort();
-    const clock = this.#clock;
-    for (let part = this.#stops.pop(); part; part = this.#stops.pop()) {
-      const { name, stop } = part;
-      const late = slow(`stopping ${name}`, partStopLimit);
-      await within((async () => stop())(), { ms: partStopLimit, clock, late }).catch((error: unknown) =>
-        this.#log.error('a part did not stop cleanly', { part: name, error }),
-      );
-    }
+    for (let part = this.#stops.pop(); part; part = this.#stops.pop()) await this.#stop(part);
   }
+
+  async #stop({ name, stop }: Part): Promise<void> {
+    const late = slow(`stopping ${name}`, partStopLimit);
+    const clock = this.#clock;
+    await within((async () => stop())(), { ms: partStopLimit, clock, late }).catch((error: unknown) =>
+      this.#log.error('a part did not stop cleanly', { part: name, error }),
+    );
+  }
+}
+
+interface Started {
+  readonly name: string;
+  readonly ms: number;
+  /** Why it is off after all. */
+  off?: string;
+}
+
+interface Part {
+  readonly name: string;
+  readonly stop: Stop;
+  /** The plugin that it is of. */
+  readonly plugin: string | undefined;
 }
 
 /** An error of `work` says first what could not be done. */

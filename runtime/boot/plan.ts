@@ -7,6 +7,7 @@ import { services } from '../../core/plugin/services.ts';
 import { settingsOf } from '../../core/plugin/settings.ts';
 import type { Token } from '../../core/plugin/token.ts';
 import { invokeProblems, jobKind } from '../actors/jobs/kind.ts';
+import { shapeProblems } from './plugin-shape.ts';
 
 export interface ConfiguredPlugin {
   readonly plugin: Plugin;
@@ -29,12 +30,15 @@ export function planned(entries: readonly ConfiguredPlugin[]): PlannedPlugin[] {
 }
 
 /** The same, with the problems beside it, so that they can be told together with those of the config. */
-export function planOf(entries: readonly ConfiguredPlugin[]): { plan: PlannedPlugin[]; problems: string[] } {
+export function planOf(given: readonly ConfiguredPlugin[]): { plan: PlannedPlugin[]; problems: string[] } {
+  const malformed = given.map(({ plugin }) => shapeProblems(plugin));
+  const entries = given.filter((_, index) => malformed[index]?.length === 0);
   const plugins = entries.map(({ plugin }) => plugin);
   const provider = new Map(
     plugins.flatMap((plugin) => (plugin.provides ?? []).map(({ id }) => [id, plugin] as const)),
   );
   const problems = [
+    ...malformed.flat(),
     ...Object.entries(namesOf).flatMap(([what, names]) => twins(entries, { what, names })),
     ...entries
       .filter(({ plugin }) => !kebabCase.test(plugin.id))
@@ -167,7 +171,11 @@ function effectProblems(plugin: Plugin, config: { value: unknown; isValid: boole
     const kit = () => {
       throw new Error('there is no kit before the start');
     };
-    return jobKind(kind, { effect, config: config.value, kit }).problems;
+    try {
+      return jobKind(kind, { effect, config: config.value, kit }).problems;
+    } catch (error) {
+      return [`plugin ${plugin.id}: effect ${kind} could not be checked: ${messageOf(error)}`];
+    }
   });
 }
 
@@ -188,11 +196,22 @@ function checkedConfig(
   const prefix = `plugins.${plugin.id}`;
   const { value, problems: wrong } = settingsOf(schema, { given: values, prefix, whole: prefix });
   if (wrong.length === 0) {
-    const contradictions = plugin.contradictions?.(value as never) ?? [];
-    wrong.push(...contradictions.map((problem) => `${prefix}.${problem}`));
+    wrong.push(...contradictionsOf(plugin, value).map((problem) => `${prefix}.${problem}`));
   }
   problems.push(...wrong);
   return { value, isValid: wrong.length === 0 };
+}
+
+function contradictionsOf(plugin: Plugin, value: unknown): readonly string[] {
+  try {
+    return plugin.contradictions?.(value as never) ?? [];
+  } catch (error) {
+    return [`contradictions could not be checked: ${messageOf(error)}`];
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Plugins that would have all they need, were it not for others that have not: one report names all of them. */

@@ -2,6 +2,7 @@ import type { Log } from '../../core/base/log.ts';
 import type { Metrics } from '../../core/base/metrics.ts';
 import type { PublishedBroadcast } from '../../core/plugin/media.ts';
 import { PluginMedia } from '../media/plugins/plugin-media.ts';
+import type { FailedPlugins } from './failed-plugins.ts';
 import type { Kits } from './kits.ts';
 import type { PlannedPlugin } from './plan.ts';
 
@@ -9,16 +10,26 @@ import type { PlannedPlugin } from './plan.ts';
 export function pluginMedia({
   plan,
   kits,
+  failed,
   options: { log },
   metrics,
 }: {
   readonly plan: readonly PlannedPlugin[];
   readonly kits: Kits;
+  readonly failed: FailedPlugins;
   readonly options: { readonly log: Log };
   readonly metrics: Metrics;
 }): PluginMedia | undefined {
   const watchers = plan.flatMap(({ plugin: { id, media } }) =>
-    media ? [{ plugin: id, open: (broadcast: PublishedBroadcast) => media(broadcast, kits.of(id)) }] : [],
+    media
+      ? [
+          {
+            plugin: id,
+            open: (broadcast: PublishedBroadcast) =>
+              failed.isOff(id) ? undefined : media(broadcast, kits.of(id)),
+          },
+        ]
+      : [],
   );
   return watchers.length === 0 ? undefined : new PluginMedia({ watchers, log, metrics });
 }

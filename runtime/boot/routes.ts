@@ -11,29 +11,27 @@ import { healthRoutes, type Readiness } from '../http/health.ts';
 import { type OpenApi, openApi } from '../http/openapi/document.ts';
 import { openApiRoute } from '../http/openapi/route.ts';
 import type { RouteGroup } from '../http/openapi/routes.ts';
-import type { Kits } from './kits.ts';
-import { blamed } from './lifetime.ts';
-import type { PlannedPlugin } from './plan.ts';
+import type { PluginRoutes } from './plugin-starts.ts';
 import { metricsRoute } from './program-metrics.ts';
 
 /** The routes of core and plugins: `app` for everyone, `internal` for other nodes, and the OpenAPI document of `app`. */
-export async function mountRoutes(
-  options: RoutesOptions,
-): Promise<{ app: HttpCore; internal: HttpCore; document: () => OpenApi }> {
-  const { plan, kits, clock, log, metrics, caller, publicUrl } = options;
+export function mountRoutes(options: RoutesOptions): {
+  app: HttpCore;
+  internal: HttpCore;
+  document: () => OpenApi;
+} {
+  const { declared, clock, log, metrics, caller, publicUrl } = options;
   let document: () => OpenApi;
   const core = new Elysia()
     .use(healthRoutes(options.readiness))
     .use(metricsRoute(metrics))
     .use(openApiRoute({ document: () => document(), caller }));
   const groups: RouteGroup[] = [{ id: 'core', summary: 'the program itself', app: core }];
-  for (const { plugin, culprit } of plan) {
-    const { id, summary } = plugin;
-    const what = `plugin ${culprit} could not declare its routes`;
-    const app = await blamed(what, () => plugin.routes?.(kits.of(id)) ?? new Elysia());
-    groups.push({ id, culprit, summary, app });
+  for (const { planned, app } of declared) {
+    const { plugin, culprit } = planned;
+    groups.push({ id: plugin.id, culprit, summary: plugin.summary, app });
   }
-  const faults = Object.assign({}, coreFaults, ...plan.map(({ plugin }) => plugin.faults ?? {}));
+  const faults = Object.assign({}, coreFaults, ...declared.map(({ planned }) => planned.plugin.faults ?? {}));
   document = openApi({ groups, faults, publicUrl });
 
   const causes = new FaultCauses({ clock, log });
@@ -43,16 +41,12 @@ export async function mountRoutes(
     routes: groups.map((group) => group.app),
     hasApi: options.hasApi,
   });
-  const internal = httpCore({
-    ...{ log, causes },
-    routes: plan.flatMap(({ plugin }) => plugin.nodeRoutes?.(kits.of(plugin.id)) ?? []),
-  });
+  const internal = httpCore({ ...{ log, causes }, routes: declared.map((one) => one.internal) });
   return { app, internal, document };
 }
 
 interface RoutesOptions {
-  readonly plan: readonly PlannedPlugin[];
-  readonly kits: Kits;
+  readonly declared: readonly PluginRoutes[];
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;

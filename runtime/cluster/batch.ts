@@ -71,6 +71,8 @@ export class Batch {
       else await this.#take(record, command);
     }
     for (const actor of due.actors) {
+      // Its plugin failed at the start of this process: the timers stay in the store.
+      if (!this.#context.parts.types.knows(actor)) continue;
       try {
         this.#runDue(actor, due.until);
       } catch (error) {
@@ -104,6 +106,8 @@ export class Batch {
     if (partitionOf(idOf(actor), partitions) !== partition) {
       return this.#refuse(record, command, 'its actor is of another partition');
     }
+    const failure = types.failureOf(actor);
+    if (failure) return this.#answer(record, command, { fault: faultData(failure) });
     // A node without the plugin cannot know what to do, and all of them are to have the same ones.
     if (!types.knows(actor)) {
       return this.#refuse(record, command, 'no enabled plugin has actors of this type');

@@ -54,19 +54,24 @@ export class OrderRunner {
 
   async #deliver({ order, to }: Addressed): Promise<void> {
     const { send, isGone, store, log } = this.#options;
-    if (to === undefined || this.#isHere(to)) this.#carryOut(order);
+    let isDone = true;
+    if (to === undefined || this.#isHere(to)) isDone = this.#carryOut(order);
     else if (!(await isGone(to))) await send(order, to);
     this.#known.delete(order.id);
+    if (!isDone) return;
     store
       .acknowledge([order.id])
       .catch((error: unknown) => log.warn('an order could not be acknowledged', { error }));
   }
 
-  #carryOut(order: Order): void {
-    const { plan, kits, log } = this.#options;
+  /** False: its plugin is off, so that it stays in the store for the next start. */
+  #carryOut(order: Order): boolean {
+    const { plan, kits, log, isOff } = this.#options;
     const plugin = plan.find(({ plugin: { orders = {} } }) => Object.hasOwn(orders, order.type))?.plugin;
-    if (plugin) plugin.orders?.[order.type](JSON.parse(order.body) as never, kits.of(plugin.id));
-    else log.warn('an order has no handler and is dropped', { order: order.type });
+    if (!plugin) log.warn('an order has no handler and is dropped', { order: order.type });
+    else if (isOff(plugin.id)) return false;
+    else plugin.orders?.[order.type](JSON.parse(order.body) as never, kits.of(plugin.id));
+    return true;
   }
 }
 
@@ -79,6 +84,8 @@ interface OrderRunnerOptions {
   readonly log: Log;
   /** Aborted when the program stops: what waits then stays in the store. */
   readonly signal: AbortSignal;
+  /** This plugin failed at the start. */
+  isOff(pluginId: string): boolean;
   isGone(process: Address): Promise<boolean>;
   /** Resolves when the other node will hear of it for sure, should it live on. */
   send(order: Order, to: Address): Promise<void>;

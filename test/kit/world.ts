@@ -83,7 +83,7 @@ export async function world(options: WorldOptions): Promise<World> {
     const { blobs: name } = options.drivers ?? {};
     const context = { clock, log, dataDir };
     const blobs = name === undefined ? kept : await blobsOfPlugin(name, { plan: planned(plugins), context });
-    const booted = await boot({
+    const booting = boot({
       plugins,
       drivers: {
         ...{
@@ -118,6 +118,8 @@ export async function world(options: WorldOptions): Promise<World> {
       onFatal: (reason) => lines.push(`fatal: ${reason}`),
       ...(options.probe && { probe: options.probe }),
     });
+    if (options.startTakes) await passTime(booting, { clock, duration: options.startTakes });
+    const booted = await booting;
     // Documented is what nodes with the role `api` answer.
     if (options.roles?.includes('api') !== false) checkAnswers(booted, { ...options, plugins: running });
     const drivers = { blobs, media, pusher, transcoder, stills, converter, outbound, volatile };
@@ -161,6 +163,9 @@ export async function world(options: WorldOptions): Promise<World> {
     },
     get document() {
       return current.booted.document();
+    },
+    get bootLines() {
+      return current.booted.lines({});
     },
     get media() {
       return current.media;
@@ -273,6 +278,8 @@ export interface World {
   readonly app: HttpCore;
   /** What `/openapi.json` answers. */
   readonly document: OpenApi;
+  /** The boot tree, a line per part. */
+  readonly bootLines: readonly string[];
   /** For tests with sockets; `request` takes a `peer`. */
   readonly media: ScriptedMedia;
   readonly pusher: ScriptedPusher;
@@ -317,6 +324,8 @@ interface WorldOptions {
   /** Plugin id → its config. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly start?: number;
+  /** Time that passes while it starts, at most: for what hangs then. Default: none. */
+  readonly startTakes?: string;
   /** Default: all. */
   readonly roles?: readonly Role[];
   readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
@@ -333,6 +342,20 @@ interface WorldOptions {
   readonly probe?: (point: 'before commit' | 'after commit' | 'before effects', actor: string) => void;
   /** Kind of job → what is done instead of what its plugin declares; see `scriptedEffect`. */
   readonly effects?: Readonly<Record<string, AnyEffect['run']>>;
+}
+
+/** Lets time pass until something is done. */
+async function passTime(
+  work: Promise<unknown>,
+  { clock, duration }: { clock: ReturnType<typeof virtualClock>; duration: string },
+): Promise<void> {
+  let isDone = false;
+  const done = () => {
+    isDone = true;
+  };
+  work.then(done, done);
+  const until = clock.now() + milliseconds(duration);
+  while (!isDone && clock.now() < until) await clock.advance(1000);
 }
 
 function scripted(plugin: Plugin, runs: Readonly<Record<string, AnyEffect['run']>>): Plugin {

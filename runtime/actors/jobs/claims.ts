@@ -77,21 +77,26 @@ export class Claims {
   }
 
   async #look(): Promise<void> {
-    const { slots, jobs, owner, clock } = this.#options;
+    const { jobs, owner, clock } = this.#options;
     const began = clock.now();
     while (this.#isWanted && this.#isOpen) {
       this.#isWanted = false;
-      await Promise.all(slots.all.map((one) => this.#fill(one)));
+      await Promise.all(this.#served.map((one) => this.#fill(one)));
     }
     for (const at of this.#lapses) {
       if (at <= began) this.#lapses.delete(at);
       else this.wakeAt(at);
     }
     // Those that are behind wait for a slot, not for a time.
-    const kinds = slots.all.filter(({ isBehind }) => !isBehind).map(({ kind }) => kind.kind);
+    const kinds = this.#served.filter(({ isBehind }) => !isBehind).map(({ kind }) => kind.kind);
     if (!this.#isOpen || kinds.length === 0) return;
     const next = await jobs.next(kinds, owner);
     if (next !== undefined) this.wakeAt(next);
+  }
+
+  get #served(): readonly Slots[] {
+    const { slots, serves } = this.#options;
+    return serves ? slots.all.filter(({ kind }) => serves(kind.kind)) : slots.all;
   }
 
   async #fill(slots: Slots): Promise<void> {
@@ -137,6 +142,8 @@ interface ClaimsOptions {
   readonly owner: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether jobs of this kind are taken by this process; default: all. */
+  serves?(kind: string): boolean;
   isRunning(id: string): boolean;
   /** Gets a job for a slot that was taken for it. */
   begin(slots: Slots, claimed: { job: Job; until: number }): void;

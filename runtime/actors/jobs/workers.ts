@@ -191,6 +191,8 @@ export interface WorkersOptions extends Omit<RunOptions, 'onPutBack' | 'onGivenU
    * The queue is shared with other nodes: jobs are counted now and then.
    */
   readonly isShared?: boolean;
+  /** Whether jobs of this kind are taken by this process; default: all. The others wait. */
+  serves?(kind: string): boolean;
 }
 
 /** An effect id ends with its kind, which has no slash. */
