@@ -1,3 +1,4 @@
+import { safeCalls } from '../../core/plugin/safe-calls.ts';
 import { token } from '../../core/plugin/token.ts';
 import type { PublishGrant } from '../../core/ports/media.ts';
 import { type LiveObserver, streams } from '../streams/contract.ts';
@@ -31,6 +32,7 @@ export function healthWatch(kit: HealthKit): Health {
   const { maxBitrate } = kit.config;
   /** By session. Ended ones are in the order of their ends, among the others. */
   const watched = new Map<string, Watched>();
+  const safely = safeCalls(kit);
   let others: readonly Concern[] | undefined;
 
   const forget = (sessionId: string) => {
@@ -68,7 +70,9 @@ export function healthWatch(kit: HealthKit): Health {
       const one = isKnown ? known : begin(grant);
       const verdict = one.judge.look(reading, now);
       others ??= kit.offered(concerns);
-      const theirs = others.flatMap((concern) => concern(reading, now));
+      const theirs = others.flatMap((concern) =>
+        safely(concerns.id, { call: () => concern(reading, now), otherwise: [] }),
+      );
       const issues = [...(isPublishing ? figures.issues : []), ...theirs, ...verdict.issues];
       const ingestRate = isPublishing ? figures.ingestRate : 0;
       one.history.add({ ...verdict, ingestRate, viewerCount, issues }, now);

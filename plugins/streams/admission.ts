@@ -2,12 +2,13 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import type { PublishQuestion, Refusal } from '../../core/plugin/decide.ts';
+import { safeCalls } from '../../core/plugin/safe-calls.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { PublishGrant, PublishRefusal, PublishRequest } from '../../core/ports/media.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { broadcast, sessionFacts } from './actor.ts';
 import type { StreamsKit } from './config.ts';
-import { publishTerms, stream } from './contract.ts';
+import { type PublishTerms, publishTerms, stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
 import { noteRefusal } from './live-figures.ts';
 import { mediaFacts } from './media-facts.ts';
@@ -25,9 +26,17 @@ export async function acceptPublishes(
   { admitted }: { admitted(): void },
 ): Promise<() => Promise<void>> {
   const { report, abandon, settled } = mediaFacts(kit);
+  const safely = safeCalls(kit);
+  const terms: PublishTerms = (session) =>
+    Object.assign(
+      {},
+      ...kit
+        .offered(publishTerms)
+        .map((own) => safely(publishTerms.id, { call: () => own(session), otherwise: {} })),
+    );
   const close = await kit.use(services.media).accept({
     async authorise(request) {
-      const answer = await admit(request, { kit, abandoned: abandon });
+      const answer = await admit(request, { kit, terms, abandoned: abandon });
       if (answer.granted) admitted();
       return answer;
     },
@@ -46,7 +55,11 @@ export async function acceptPublishes(
  */
 async function admit(
   request: PublishRequest,
-  { kit, abandoned }: { kit: StreamsKit; abandoned: ReturnType<typeof mediaFacts>['abandon'] },
+  {
+    kit,
+    terms,
+    abandoned,
+  }: { kit: StreamsKit; terms: PublishTerms; abandoned: ReturnType<typeof mediaFacts>['abandon'] },
 ): Promise<PublishGrant | PublishRefusal> {
   let row: StoredResource | undefined;
   try {
@@ -80,7 +93,7 @@ async function admit(
     const age = kit.clock.now() - context.stream.createdAt;
     const session = sessionFacts(context, kit.resources.fields(stream));
     return {
-      ...Object.assign({}, ...kit.offered(publishTerms).map((terms) => terms(session))),
+      ...terms(session),
       granted: true,
       token,
       account: session.account,

@@ -1,3 +1,4 @@
+import { safeCalls } from '../../core/plugin/safe-calls.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { LiveReading } from '../../core/ports/media.ts';
 import type { Json } from '../../core/ports/volatile.ts';
@@ -25,6 +26,7 @@ export function livePublisher(kit: StreamsKit) {
   const media = kit.use(services.media);
   const volatile = kit.use(services.volatile);
   const observers = new Set<LiveObserver>();
+  const safely = safeCalls(kit);
   let cancel: (() => void) | undefined;
   let isStopped = false;
   let wokenAt = 0;
@@ -36,8 +38,9 @@ export function livePublisher(kit: StreamsKit) {
     const issues = [...figures.issues];
     const remarks: string[] = [];
     for (const observer of observers) {
-      issues.push(...observer.look(reading, now));
-      if (observer.remark) remarks.push(...observer.remark(reading, now));
+      issues.push(...safely('look', { call: () => observer.look(reading, now), otherwise: [] }));
+      if (!observer.remark) continue;
+      remarks.push(...safely('remark', { call: () => observer.remark?.(reading, now) ?? [], otherwise: [] }));
     }
     return {
       ...{ token: grant.token, bytes, segments, duration, ingestRate, lastMediaAt, targetDuration, viewers },
@@ -71,7 +74,8 @@ export function livePublisher(kit: StreamsKit) {
     if (from < readings.length) publish(readings.slice(from, to));
     if (!isLast) return;
     const sessions = new Set(readings.map(({ grant }) => grant.sessionId));
-    for (const observer of observers) observer.seen(sessions);
+    for (const observer of observers)
+      safely('seen', { call: () => observer.seen(sessions), otherwise: undefined });
   };
   const tick = () => round(media.readings(), { from: 0, next: clock.now() + interval });
 

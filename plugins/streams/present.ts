@@ -1,5 +1,7 @@
+import { Fault } from '../../core/base/fault.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import type { FieldSet } from '../../core/plugin/resource.ts';
+import { safeCalls } from '../../core/plugin/safe-calls.ts';
 import { nodeAddresses } from '../ingest/contract.ts';
 import type { StreamsKit } from './config.ts';
 import { ingestAddresses, stream, watchPages } from './contract.ts';
@@ -13,21 +15,36 @@ export function presenter(
   const fields = kit.resources.fields(stream);
   const derived = kit.resources.derived(stream);
   const [watchPage] = kit.offered(watchPages);
+  const safely = safeCalls(kit);
   const nodes = nodeAddresses(kit);
   const ofNodes = async (caller: Caller) => (await nodes(caller))[0]?.ingest;
   const [ingestAddress = ofNodes] = kit.offered(ingestAddresses);
+  const addressFor = async (caller: Caller) => {
+    try {
+      return await ingestAddress(caller);
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      const call = () => {
+        throw error;
+      };
+      return safely(ingestAddresses.id, { call, otherwise: undefined });
+    }
+  };
 
   return async (document, caller) => {
     const { parentId, streamKey: key, playbackId } = document;
     const state = await readLive(document, kit);
     const { baseUrl } = caller;
     const shown = presentStream(document, { state, at: kit.clock.now(), fields, baseUrl });
-    const url = parentId === null ? await ingestAddress(caller) : undefined;
+    const url = parentId === null ? await addressFor(caller) : undefined;
     return derived.complete(
       {
         ...shown,
         ...(url !== undefined && { ingestUrl: `${url}/${key}`, ingest: { url, key } }),
-        watchUrl: shown.playbackUrl === undefined ? undefined : watchPage?.(playbackId, caller),
+        watchUrl:
+          shown.playbackUrl === undefined
+            ? undefined
+            : safely(watchPages.id, { call: () => watchPage?.(playbackId, caller), otherwise: undefined }),
       },
       caller,
     );

@@ -13,7 +13,7 @@ import type { JobQueue } from './jobs/queue.ts';
 import { refusals } from './refusals.ts';
 import { stepCommit, timerCause, viewOf } from './step-commit.ts';
 import type { StepCounts } from './step-counts.ts';
-import { TimerQueue, timerRetry } from './timers.ts';
+import { TimerQueue, TimerTries } from './timers.ts';
 
 /** Attempts at a step that loses a race. */
 const maxConflicts = 5;
@@ -30,6 +30,7 @@ export class ActorHost implements Actors {
   readonly #types: ActorTypes;
   readonly #hot: HotActors;
   readonly #timers: TimerQueue;
+  readonly #tries = new TimerTries();
   /** The last queued work of each actor that has any: steps of one actor never overlap. */
   readonly #tails = new Map<string, Promise<unknown>>();
   /** Actors whose timers are being run, and those whose timers are due and wait for a turn. */
@@ -280,11 +281,14 @@ export class ActorHost implements Actors {
     }
     this.#firing += 1;
     this.#queue(actor, () => this.#runDue(actor))
+      .then(() => this.#tries.passed(actor))
       .catch((error: unknown) => {
         if (this.#isStopped) return;
-        this.#options.log.error('a timer could not be run; trying again', { actor, error });
-        const now = this.#options.clock.now();
-        this.#timers.retry(actor, { now, at: now + timerRetry });
+        const { wait, tries, isTold } = this.#tries.failed(actor, error);
+        const { log, clock } = this.#options;
+        if (isTold) log.error('a timer could not be run; trying again', { actor, tries, error });
+        const now = clock.now();
+        this.#timers.retry(actor, { now, at: now + wait });
       })
       .finally(() => {
         this.#firing -= 1;

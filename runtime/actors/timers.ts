@@ -1,7 +1,27 @@
+import { Fault } from '../../core/base/fault.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 
-/** Wait before a timer that could not be run is tried again, ms. */
-export const timerRetry = 1000;
+/** Wait before a timer that could not be run is tried again, ms: doubling up to the longest where a bug is the cause. */
+const firstRetry = 1000;
+const longestRetry = 60_000;
+
+/** How often the timers of each actor failed in a row: those of a machine with a bug fail for as long as it has that. */
+export class TimerTries {
+  readonly #tries = new Map<string, number>();
+
+  /** `wait`: until the next try, ms. `isTold`: the log should have it; ever more rarely. */
+  failed(actor: string, error: unknown): { wait: number; tries: number; isTold: boolean } {
+    const tries = (this.#tries.get(actor) ?? 0) + 1;
+    this.#tries.set(actor, tries);
+    // An engine that does not answer may do so any moment.
+    const wait = error instanceof Fault ? firstRetry : firstRetry * 2 ** Math.min(tries - 1, 10);
+    return { wait: Math.min(longestRetry, wait), tries, isTold: (tries & (tries - 1)) === 0 };
+  }
+
+  passed(actor: string): void {
+    if (this.#tries.size > 0) this.#tries.delete(actor);
+  }
+}
 
 export interface Timer {
   readonly actor: string;

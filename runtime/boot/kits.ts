@@ -41,6 +41,7 @@ export class Kits {
   /** Entries of collections that were asked for while the program starts, each list with their owners. */
   #lists: { readonly list: unknown[]; readonly owners: string[] }[] | undefined = [];
   readonly #unfit = new Set<unknown>();
+  readonly #derivations = new Map<Derivation, Derivation>();
 
   constructor(plan: readonly PlannedPlugin[], options: KitsOptions) {
     this.#plan = plan;
@@ -150,11 +151,19 @@ export class Kits {
         ((plugin.derives ?? []) as readonly Derivation[])
           .filter(({ resource }) => resource.kind === kind)
           .map((derivation) => ({
-            derivation: containedDerivation(derivation, this.#containment(plugin.id)),
+            derivation: this.#contained(derivation, plugin.id),
             kit: this.of(plugin.id),
           })),
       ),
     );
+  }
+
+  /** The same wherever it is shown: one that took too long rests everywhere. */
+  #contained(derivation: Derivation, plugin: string): Derivation {
+    const contained =
+      this.#derivations.get(derivation) ?? containedDerivation(derivation, this.#containment(plugin));
+    this.#derivations.set(derivation, contained);
+    return contained;
   }
 
   #offered<T>(to: Collection<T>): T[] {

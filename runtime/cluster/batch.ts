@@ -6,7 +6,6 @@ import { idOf, partitionOf } from '../actors/actor-name.ts';
 import type { RegisteredType } from '../actors/actor-types.ts';
 import type { HotActors } from '../actors/hot.ts';
 import { stepCommit, timerCause, viewOf } from '../actors/step-commit.ts';
-import { timerRetry } from '../actors/timers.ts';
 import { type Answer, type FaultData, faultData, mistake, unknownOutcome } from './answer.ts';
 import { type ActorCommand, type Command, parsedCommand } from './command.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -167,14 +166,16 @@ export class Batch {
         this.#put(entry, { actor, step: next, at: due, sequence, trouble, cause });
       }
       deadlines.done(timer);
+      deadlines.tries.passed(actor);
     }
   }
 
   #timerFailed(actor: string, error: unknown): void {
     const { parts, deadlines } = this.#context;
     const { log, partition, clock } = parts;
-    log.error('a timer could not be run; it is tried again', { partition, actor, error });
-    deadlines.lookAt(actor, clock.now() + timerRetry);
+    const { wait, tries, isTold } = deadlines.tries.failed(actor, error);
+    if (isTold) log.error('a timer could not be run; it is tried again', { partition, actor, tries, error });
+    deadlines.lookAt(actor, clock.now() + wait);
   }
 
   /** Null: it has ended. Undefined: it never was. */

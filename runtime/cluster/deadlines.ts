@@ -1,3 +1,5 @@
+import { TimerTries } from '../actors/timers.ts';
+
 export interface Deadline {
   readonly actor: string;
   readonly name: string;
@@ -11,6 +13,7 @@ export class Deadlines {
   /** When to look at which actor: a binary heap, the earliest first. One whose timer was moved meanwhile finds nothing. */
   #looks: Look[] = [];
   #size = 0;
+  tries = new TimerTries();
 
   get size(): number {
     return this.#size;
@@ -21,6 +24,7 @@ export class Deadlines {
     this.#timers.clear();
     this.#looks = [];
     this.#size = 0;
+    this.tries = new TimerTries();
     for (const timer of timers) this.set(timer);
   }
 
