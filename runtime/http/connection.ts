@@ -2,11 +2,13 @@ import type { Socket } from 'bun';
 import { type AnswerTarget, writeAnswer } from './answer-writer.ts';
 import { RequestBody } from './request-body.ts';
 import { maxHead, type RequestHead, requestHead } from './request-head.ts';
+import type { Unanswered, UnansweredRequests } from './unanswered.ts';
 
 /** What connections of one server have in common. */
 export interface ConnectionContext {
   /** Requests under way in all connections. */
   pending: number;
+  readonly unanswered: UnansweredRequests;
   answer(request: ServedRequest): Response | Promise<Response>;
   /** Answer to a head of whose host and path no URL can be made. */
   badAddress(): Response;
@@ -29,6 +31,8 @@ export class Connection implements AnswerTarget {
   #input: Buffer = empty;
   #state: 'idle' | 'busy' | 'ending' | 'closed' = 'idle';
   #request: ServedRequest | undefined;
+  /** Of the request under way, until its answer begins. */
+  #unanswered: Unanswered | undefined;
   #body: RequestBody | undefined;
   /** The body was malformed: its end is unknown, so no request after it is read. */
   #isSpoiled = false;
@@ -104,6 +108,7 @@ export class Connection implements AnswerTarget {
     const reason = new DOMException('The client has closed the connection.', 'AbortError');
     this.#request?.abort(reason);
     this.#body?.fail(reason);
+    if (this.#unanswered) this.#context.unanswered.add(this.#unanswered);
     this.onLeft();
     this.#unsent = undefined;
     this.#onSent(false);
@@ -114,6 +119,7 @@ export class Connection implements AnswerTarget {
     if (this.#request?.isHeld) this.#moved = now;
     const isSilent = now - this.#moved > idle;
     const isSlow = this.#headSince !== undefined && now - this.#headSince > idle;
+    if (isSilent && this.#unanswered) this.#context.unanswered.tell(this.#unanswered);
     if (isSilent || isSlow || now > this.#end) this.#socket.terminate();
   }
 
@@ -142,14 +148,22 @@ export class Connection implements AnswerTarget {
   async #serve(head: RequestHead): Promise<void> {
     const context = this.#context;
     context.pending += 1;
+    let unanswered: Unanswered | undefined;
     try {
       let answer: Response | Promise<Response>;
       try {
         answer = this.#ask(head);
-        if (answer instanceof Promise) answer = await answer;
+        if (answer instanceof Promise) {
+          const { method, url } = head;
+          unanswered = { method, url, since: performance.now(), isAnswered: false, isGivenUp: false };
+          this.#unanswered = unanswered;
+          answer = await answer;
+        }
       } catch (error) {
         answer = context.failed(error);
       }
+      if (unanswered) unanswered.isAnswered = true;
+      this.#unanswered = undefined;
       const isLast = !head.isKeptAlive || (this.#body !== undefined && !this.#body.isComplete);
       const { isHttp10, method } = head;
       const options = { target: this, isHttp10, isLast, isHead: method === 'HEAD' };
@@ -157,7 +171,7 @@ export class Connection implements AnswerTarget {
       else if (isLast) this.#finish();
       else this.#reuse();
     } finally {
-      context.pending -= 1;
+      if (!unanswered?.isGivenUp) context.pending -= 1;
     }
   }
 

@@ -3,6 +3,7 @@ import type { Log } from '../../core/base/log.ts';
 import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { NodeGate } from '../nodes/node-gate.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
+import { UnansweredRequests } from './unanswered.ts';
 
 /** How often silent connections are looked for, ms: the idle timeout is that exact. */
 const checkEvery = 1000;
@@ -23,8 +24,10 @@ export async function listen(
 ): Promise<{ port: number; stop(): Promise<void> }> {
   const { host: hostname, port, log, gate, requests = Number.POSITIVE_INFINITY } = options;
   const connections = new Set<Connection>();
+  const unanswered = new UnansweredRequests({ log });
   const context: ConnectionContext = {
     pending: 0,
+    unanswered,
     answer(request) {
       if (context.pending > requests && !isForOperators(request)) return faultResponse(busy);
       return gate?.(request) ?? app.fetch(request);
@@ -58,6 +61,7 @@ export async function listen(
   const checking = setInterval(() => {
     const now = performance.now();
     for (const connection of connections) connection.check(now);
+    context.pending -= unanswered.giveUp(now);
   }, checkEvery);
   return {
     port: listener.port,
