@@ -5,4 +5,5 @@ export const eventNames: ReadonlySet<string> = new Set([
   ...['multistream.connected', 'multistream.error', 'multistream.disconnected'],
   ...['asset.created', 'asset.updated', 'asset.ready', 'asset.failed', 'asset.deleted'],
   ...['task.spawned', 'task.updated', 'task.completed', 'task.failed'],
+  'plugin.reaction_parked',
 ]);

@@ -238,6 +238,12 @@ const payloads: Readonly<Record<string, unknown>> = {
   task: { task: { id: none, type: 'import', status: { phase: 'completed' }, outputAssetId: none } },
   multistream: { target: { id: none, name: 'Example', profile: 'source' } },
   'multistream.error': { target: { id: none, name: 'Example', profile: 'source' }, error: 'An example.' },
+  'plugin.reaction_parked': {
+    reaction: {
+      ...{ id: none, plugin: 'example', event: { id: none, type: 'stream.started' } },
+      ...{ failedAt: 1767225600000, tries: 1, error: 'Error: an example' },
+    },
+  },
   'stream.health': { health: { sessionId: none, isHealthy: true, issues: [] } },
   'recording.ready': {
     recordingUrl: `https://example.com/recordings/${none}/index.m3u8`,

@@ -32,9 +32,12 @@ export class ReactionWatch {
     };
   }
 
-  /** @param held streams of the plugin that wait for a reaction that failed */
-  failing(plugin: string, held: number): void {
-    this.#of(plugin).held = held;
+  /**
+   * @param counts.held streams of the plugin that wait for a reaction that failed
+   * @param counts.parked reactions that are not tried any more
+   */
+  failing(plugin: string, counts: { held: number; parked: number }): void {
+    Object.assign(this.#of(plugin), counts);
   }
 
   failed(plugin: string): void {
@@ -43,12 +46,17 @@ export class ReactionWatch {
 
   /** For operators, without ids: everyone may read them. */
   get issues(): string[] {
-    return [...this.#plugins].flatMap(([plugin, { hanging, held }]) => [
+    return [...this.#plugins].flatMap(([plugin, { hanging, held, parked }]) => [
       ...(hanging > 0
         ? [`Reactions of the plugin ${plugin} do not end: later events wait. The log names them.`]
         : []),
       ...(held > 0
         ? [`Reactions of the plugin ${plugin} fail and are tried again: later events of their streams wait.`]
+        : []),
+      ...(parked > 0
+        ? [
+            `Reactions of the plugin ${plugin} failed for a day and are parked (${parked}). GET /api/system/reactions lists them; resume or delete each.`,
+          ]
         : []),
     ]);
   }
@@ -63,6 +71,10 @@ export class ReactionWatch {
     metrics.readings('millrace_reaction_streams_held', {
       help: 'Streams whose events wait for a reaction that failed, by plugin.',
       read: by(({ held }) => held),
+    });
+    metrics.readings('millrace_reactions_parked', {
+      help: 'Reactions that failed for a day and are not tried any more, by plugin.',
+      read: by(({ parked }) => parked),
     });
     metrics.readings('millrace_reaction_failures_total', {
       help: 'Reactions that failed, each try counted, by plugin.',
@@ -88,7 +100,7 @@ export class ReactionWatch {
   }
 
   #of(plugin: string): Watched {
-    const watched = this.#plugins.get(plugin) ?? { hanging: 0, held: 0, failures: 0 };
+    const watched = this.#plugins.get(plugin) ?? { hanging: 0, held: 0, parked: 0, failures: 0 };
     this.#plugins.set(plugin, watched);
     return watched;
   }
@@ -105,5 +117,6 @@ interface Running {
 interface Watched {
   hanging: number;
   held: number;
+  parked: number;
   failures: number;
 }

@@ -1,15 +1,18 @@
 import type { Log } from '../../core/base/log.ts';
 import { sideBySide } from '../../core/base/side-by-side.ts';
+import { type ReactionOrder, reactionOrders } from '../../core/plugin/parked-reaction.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import type { EventHub } from './events.ts';
+import { Alarm } from './jobs/alarm.ts';
+import { noteAfter, type ParkedReactions, parkAfter, parkAfterParked } from './parked-reactions.ts';
 import type { ReactionWatch } from './reaction-watch.ts';
 
 /** Events that a plugin reacts to before its place in the log is stored: a crash repeats at most so many. */
 const batch = 100;
 /** Streams of one plugin that wait for another try; at so many it reacts to no other event either. */
 const mostHeld = 1000;
-/** Wait before a reaction that failed is tried again, ms. */
+/** Wait before the log is read again after a failure, ms. */
 const retryDelay = 1000;
 /** A place in the log before its first event. */
 const beforeAll = -1;
@@ -18,10 +21,10 @@ const beforeAll = -1;
  * Runs one plugin's reactions over the event log, each at least once: the plugin's place in the log is stored after a
  * batch of them, so a crash repeats the last ones. Events of one stream go in order, those of different streams side by
  * side, so that their commits share a sync. A reaction that fails holds up its stream alone, and is tried again until it
- * succeeds or the log has forgotten the event; the stored place stays before it. Returns the stop.
+ * succeeds, or is parked after a day; the stored place stays before it. Returns the stop.
  */
 export async function react(options: ReactOptions): Promise<() => Promise<void>> {
-  const { store, plugin } = options;
+  const { store, plugin, parked } = options;
   const consumer = `reactions/${plugin}`;
   // An engine that lost its last writes may have kept a place beyond the log's end, where other events come now.
   const [place, end] = [await store.events.cursor(consumer), await store.events.last()];
@@ -32,7 +35,13 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     position = end || beforeAll;
     await store.events.advance(consumer, position);
   }
+  const failing = await parked.load();
   const reader = new ReactionReader(options, { position, stored: place === 0 ? position : place });
+  for (const { event, failedAt: since, tries } of failing) {
+    const isLogged = (await store.events.position(event.id)) !== undefined;
+    reader.remember({ event, since, tries }, { isLogged });
+  }
+  options.watch.failing(plugin, { held: 0, parked: parked.count });
   const unsubscribe = options.hub.subscribe(() => reader.wake());
   reader.wake();
   return () => {
@@ -49,18 +58,37 @@ class ReactionReader {
   #stored: number;
   /** By stream. */
   readonly #held = new Map<string, Held>();
+  /** Streams of which a reaction was parked, and none has succeeded since. */
+  readonly #hopeless = new Set<string>();
+  /** Reactions that failed in a former process and were not tried by this one, by event. */
+  readonly #former = new Map<string, Failing>();
   #isStopped = false;
   #running: Promise<void> | undefined;
   #isWanted = true;
   /** The log could not be read or the place not be stored: nothing is done before the next try. */
   #isBlocked = false;
   #isRetryDue = false;
-  #cancelRetry: (() => void) | undefined;
+  readonly #retries: Alarm;
+  /** It is set for the streams that are held. */
+  #isArmed = false;
 
   constructor(options: ReactOptions, { position, stored }: { position: number; stored: number }) {
     this.#options = options;
     this.#position = position;
     this.#stored = stored;
+    this.#retries = new Alarm(options.clock, () => this.#retry());
+  }
+
+  /** A reaction that failed in a former process. `isLogged`: its event will be read from the log again. */
+  remember(failing: Failing, { isLogged }: { isLogged: boolean }): void {
+    const { event } = failing;
+    if (isLogged) {
+      this.#former.set(event.id, failing);
+      return;
+    }
+    const { account, position } = event;
+    this.#held.set(streamOf(event), { account, position, failing, dueAt: this.#options.clock.now() });
+    this.#isRetryDue = true;
   }
 
   wake(): void {
@@ -84,10 +112,11 @@ class ReactionReader {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancelRetry?.();
+    this.#retries.clear();
     await this.#running;
+    this.#retries.clear();
     // Another node goes on with them.
-    this.#options.watch.failing(this.#options.plugin, 0);
+    this.#options.watch.failing(this.#options.plugin, { held: 0, parked: 0 });
   }
 
   async #drain(): Promise<void> {
@@ -96,8 +125,10 @@ class ReactionReader {
       this.#isWanted = false;
       if (this.#isRetryDue) {
         this.#isRetryDue = false;
+        const now = this.#options.clock.now();
+        const due = [...this.#held].filter(([, { dueAt }]) => dueAt <= now);
         // All of them, so that none is still under way when it is tried again.
-        await sideBySide([...this.#held], ([stream, one]) => this.#resume(stream, one));
+        await sideBySide(due, ([stream, one]) => this.#resume(stream, one));
         if (this.#isStopped) return;
         await this.#storePlace();
       }
@@ -115,55 +146,117 @@ class ReactionReader {
 
   /** Events of one stream. At one that fails the stream is held. */
   async #reactInOrder(stream: string, events: readonly LoggedEvent[]): Promise<void> {
-    const { reactions, plugin, watch } = this.#options;
+    const { reactions, parked } = this.#options;
     for (const event of events) {
       if (this.#isStopped) return;
       const { [event.type]: own = reactions['*'] } = reactions;
-      if (!own) continue;
-      const ended = watch.began(plugin, event);
+      const order = isOrder(event) ? this.#carriedOut(event) : undefined;
+      if ((!own && !order) || parked.isParked(event)) continue;
       try {
-        await own(event);
+        await order;
+        if (own) await this.#run(own, event);
+        await parked.passed(event);
       } catch (error) {
-        this.#hold(stream, { event, error });
+        if (await this.#isParkedNow(stream, { event, error })) continue;
         return;
-      } finally {
-        ended();
       }
+      this.#hopeless.delete(stream);
     }
     this.#held.delete(stream);
   }
 
-  #hold(stream: string, { event, error }: { event: LoggedEvent; error: unknown }): void {
-    const { log, plugin, watch } = this.#options;
-    const { id, account, position: at } = event;
-    const before = this.#held.get(stream);
-    const tries = before?.position === at ? before.tries + 1 : 1;
-    this.#held.set(stream, { account, position: at, tries });
+  async #run(reaction: Reaction, event: LoggedEvent): Promise<void> {
+    const { plugin, watch } = this.#options;
+    const ended = watch.began(plugin, event);
+    try {
+      await reaction(event);
+    } finally {
+      ended();
+    }
+  }
+
+  /** Holds the stream of a reaction that failed, or parks that when it has failed for too long. */
+  async #isParkedNow(
+    stream: string,
+    { event, error }: { event: LoggedEvent; error: unknown },
+  ): Promise<boolean> {
+    const { log, plugin, watch, parked, clock } = this.#options;
+    const { id, account, position } = event;
+    const now = clock.now();
+    const last = this.#held.get(stream)?.failing;
+    const before = last?.event.id === id ? last : this.#former.get(id);
+    this.#former.delete(id);
+    const since = before?.since ?? now;
+    const tries = (before?.tries ?? 0) + 1;
+    const dueAt = now + retryWait(now - since);
+    this.#retries.setFor(dueAt);
+    this.#held.set(stream, { account, position, failing: { event, since, tries }, dueAt });
     watch.failed(plugin);
+    if (this.#isStopped) return false;
     // The first time and then ever more rarely: it may fail for a day.
-    if (this.#isStopped || (tries & (tries - 1)) !== 0) return;
-    log.error('a reaction failed; trying again', { plugin, event: id, tries, error });
+    if ((tries & (tries - 1)) === 0)
+      log.error('a reaction failed; trying again', { plugin, event: id, tries, error });
+    const limit = this.#hopeless.has(stream) ? parkAfterParked : parkAfter;
+    const failure = { event, since, tries, error };
+    try {
+      if (now - since >= limit && (await parked.park(failure))) {
+        log.error('a reaction is parked: it failed for too long', { plugin, event: id, tries, error });
+        this.#hopeless.add(stream);
+        this.#held.set(stream, { account, position: position + 1, dueAt: now });
+        return true;
+      }
+      if (now - since >= noteAfter) await parked.note(failure);
+    } catch (reason) {
+      log.warn('a reaction that fails could not be noted', { plugin, event: id, error: reason });
+    }
+    return false;
+  }
+
+  /** An operator decided what becomes of a parked reaction of this plugin. Throws when the store does not answer. */
+  async #carriedOut(event: LoggedEvent): Promise<void> {
+    const { plugin, parked, reactions, log } = this.#options;
+    const order = JSON.parse(event.body) as ReactionOrder;
+    if (order.plugin !== plugin) return;
+    const reaction = event.type === reactionOrders.resume ? await parked.find(order.reaction) : undefined;
+    if (!reaction) return parked.forget(order.reaction);
+    const { [reaction.event.type]: own = reactions['*'] } = reactions;
+    try {
+      if (own) await this.#run(own, reaction.event);
+    } catch (error) {
+      log.error('a parked reaction failed again', { plugin, event: reaction.event.id, error });
+      return parked.failedAgain(reaction, error);
+    }
+    log.info('a parked reaction has succeeded', { plugin, event: reaction.event.id });
+    return parked.forget(reaction.id);
   }
 
   /** Goes on with a stream that is held, up to where the others are. */
-  async #resume(stream: string, { account, position: from }: Held): Promise<void> {
-    // The one that failed comes alone: it may fail for long, and each reading is work for this thread.
-    for (let last = from - 1, limit = 1; last < this.#position; limit = batch) {
-      const page = await this.#options.store.events.after(last, { account, limit });
+  async #resume(stream: string, { account, position: from, failing }: Held): Promise<void> {
+    let last = from - 1;
+    if (failing) {
+      // From memory: it may have failed for longer than the log keeps it.
+      await this.#reactInOrder(stream, [failing.event]);
+      if (this.#isStopped || this.#held.get(stream)?.failing) return;
+      last = from;
+      this.#held.set(stream, { account, position: last + 1, dueAt: this.#options.clock.now() });
+    }
+    while (last < this.#position) {
+      const page = await this.#options.store.events.after(last, { account, limit: batch });
       const own = page.filter((event) => streamOf(event) === stream && event.position <= this.#position);
       await this.#reactInOrder(stream, own);
-      if (this.#isStopped || this.#held.has(stream)) return;
-      if (page.length < limit) return;
+      if (this.#isStopped || this.#held.get(stream)?.failing) return;
+      if (page.length < batch) break;
       last = page[page.length - 1].position;
       // Until it has caught up.
-      this.#held.set(stream, { account, position: last + 1, tries: 0 });
+      this.#held.set(stream, { account, position: last + 1, dueAt: this.#options.clock.now() });
     }
     this.#held.delete(stream);
+    this.#hopeless.delete(stream);
   }
 
   async #storePlace(): Promise<void> {
-    const { store, plugin, watch } = this.#options;
-    watch.failing(plugin, this.#held.size);
+    const { store, plugin, watch, parked } = this.#options;
+    watch.failing(plugin, { held: this.#held.size, parked: parked.count });
     const first = Math.min(this.#position + 1, ...[...this.#held.values()].map((one) => one.position));
     const place = first - 1 || beforeAll;
     if (place === this.#stored) return;
@@ -171,23 +264,50 @@ class ReactionReader {
     this.#stored = place;
   }
 
+  #retry(): void {
+    this.#isArmed = false;
+    this.#isBlocked = false;
+    this.#isRetryDue = true;
+    this.wake();
+  }
+
   #retryLater(): void {
-    const { clock } = this.#options;
-    this.#cancelRetry ??= clock.at(clock.now() + retryDelay, () => {
-      this.#cancelRetry = undefined;
-      this.#isBlocked = false;
-      this.#isRetryDue = true;
-      this.wake();
-    });
+    if (this.#isBlocked) this.#retries.setFor(this.#options.clock.now() + retryDelay);
+    // Those that fail anew have set it already.
+    if (this.#isArmed) return;
+    this.#isArmed = true;
+    for (const { dueAt } of this.#held.values()) this.#retries.setFor(dueAt);
   }
 }
 
-/** A stream that waits at an event whose reaction failed. */
+/** A stream that waits. */
 interface Held {
   readonly account: string;
-  /** Of the event. */
+  /** Of the first event that is not done. */
   readonly position: number;
+  /** Undefined while the stream catches up with the others. */
+  readonly failing?: Failing;
+  /** When it is tried again, epoch ms. */
+  readonly dueAt: number;
+}
+
+interface Failing {
+  readonly event: LoggedEvent;
+  /** When it failed first, epoch ms. */
+  readonly since: number;
   readonly tries: number;
+}
+
+type Reaction = (event: LoggedEvent) => Promise<void>;
+
+/** Wait before a reaction is tried again that has failed for `ms`: one that fails for hours need not be tried each second. */
+function retryWait(ms: number): number {
+  if (ms < 300_000) return 1000;
+  return ms < 3_600_000 ? 10_000 : 60_000;
+}
+
+function isOrder({ type, account }: LoggedEvent): boolean {
+  return account === '' && (type === reactionOrders.resume || type === reactionOrders.forget);
 }
 
 /** Events of one account and stream belong together, in their order. */
@@ -208,10 +328,11 @@ function streamOf({ account, stream }: LoggedEvent): string {
 
 interface ReactOptions {
   readonly plugin: string;
-  readonly reactions: Readonly<Record<string, (event: LoggedEvent) => Promise<void>>>;
+  readonly reactions: Readonly<Record<string, Reaction>>;
   readonly store: Store;
   readonly hub: Pick<EventHub, 'subscribe'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly watch: ReactionWatch;
+  readonly parked: ParkedReactions;
 }

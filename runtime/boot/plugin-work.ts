@@ -8,6 +8,7 @@ import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import type { ActorRuntime } from '../actors/actor-runtime.ts';
 import type { EventHub } from '../actors/events.ts';
 import type { JobWorkers } from '../actors/jobs/workers.ts';
+import { ParkedReactions } from '../actors/parked-reactions.ts';
 import type { ReactionWatch } from '../actors/reaction-watch.ts';
 import { react } from '../actors/reactions.ts';
 import { sweeping } from '../actors/sweeping.ts';
@@ -42,8 +43,15 @@ async function startReactions({ plugin, culprit }: PlannedPlugin, context: WorkC
   const own = Object.fromEntries(
     Object.entries(plugin.reactions).map(([event, run]) => [event, async (e: LoggedEvent) => run(e, kit)]),
   );
-  const { log } = kit;
-  const begin = () => react({ plugin: plugin.id, reactions: own, store, hub, clock, log, watch });
+  const { log, resources } = kit;
+  const begin = () => {
+    const parked = new ParkedReactions({
+      ...{ plugin: plugin.id, resources, clock },
+      write: (commit) => resources.write(commit),
+      operator: async () => (await store.resources.find('account', 'role', 'admin'))?.id ?? '',
+    });
+    return react({ plugin: plugin.id, reactions: own, store, hub, clock, log, watch, parked });
+  };
   life.atStop(`reactions of plugin ${culprit}`, await runtime.onDuty(`reactions/${plugin.id}`, begin));
 }
 

@@ -40,7 +40,12 @@ export class UnansweredRequests {
     const seconds = Math.round((now - since) / 1000);
     const path = new URL(url).pathname;
     const unsaid = this.#unsaid > 0 && { unsaid: this.#unsaid };
-    this.#log.error('a route does not answer; the connection was closed', { method, path, seconds, ...unsaid });
+    this.#log.error('a route does not answer; the connection was closed', {
+      method,
+      path,
+      seconds,
+      ...unsaid,
+    });
     this.#loggedAt = now;
     this.#unsaid = 0;
   }

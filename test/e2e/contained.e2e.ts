@@ -49,7 +49,9 @@ test.concurrent('errors of a plugin that nobody waits for are logged with its id
     );
   };
   await until('all three', seen, { within: 5000 });
-  expect(server.output).toMatch(/"a plugin failed; the rest goes on","plugin":"stray","where":"outside any call"/);
+  expect(server.output).toMatch(
+    /"a plugin failed; the rest goes on","plugin":"stray","where":"outside any call"/,
+  );
   expect(await issuesOf(server)).toEqual([
     'The plugin stray fails: outside any call. The log says how.',
     'Something fails: outside any call. The log says how.',

@@ -91,6 +91,26 @@ describe('reactions', () => {
     expect(seen).toEqual([]);
   });
 
+  it('that fail for long are tried ever more rarely: each second, every 10 s after 5 min, each minute after an hour', async () => {
+    let tries = 0;
+    const plugin = reacting(async () => {
+      tries += 1;
+      throw new Error('a bug');
+    });
+    await using w = await world({ plugins: [accounts, streams, plugin] as Plugin[] });
+    const publish = await w.given.broadcast(await w.given.stream());
+    publish.end({ clean: true });
+    const during = async (time: string) => {
+      const before = tries;
+      await w.advance(time);
+      return tries - before;
+    };
+    expect(await during('5m')).toBe(300);
+    expect(await during('10m')).toBe(60);
+    await w.advance('46m');
+    expect(await during('10m')).toBe(10);
+  });
+
   it('that fail while the program stops are left to the next start', async () => {
     let fail = () => {};
     const plugin = reacting(

@@ -30,18 +30,16 @@ describe('an error that nobody waits for is', () => {
     expect(originOf(thrown(...files), plugins)).toEqual({ plugin, isOwn: false });
   });
 
-  it.each([
-    ['core/base/metrics.ts'],
-    ['runtime/actors/host.ts'],
-    ['config/load.ts'],
-    ['machines/task.ts'],
-  ])('of the program: %s', (file) => {
-    // Also where the program lies beside a plugin, in the folder of a deployment.
-    const beside = { plugin: { id: 'beside' }, file: join(root, 'beside.ts') };
-    expect(originOf(thrown(`${join(root, file)}:1:2`), [...plugins, beside])).toEqual({
-      ...{ plugin: undefined, isOwn: true },
-    });
-  });
+  it.each([['core/base/metrics.ts'], ['runtime/actors/host.ts'], ['config/load.ts'], ['machines/task.ts']])(
+    'of the program: %s',
+    (file) => {
+      // Also where the program lies beside a plugin, in the folder of a deployment.
+      const beside = { plugin: { id: 'beside' }, file: join(root, 'beside.ts') };
+      expect(originOf(thrown(`${join(root, file)}:1:2`), [...plugins, beside])).toEqual({
+        ...{ plugin: undefined, isOwn: true },
+      });
+    },
+  );
 
   it.each([
     ['of another package', thrown('/deploy/node_modules/kafkajs/src/index.js:1:2')],
