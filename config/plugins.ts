@@ -64,7 +64,9 @@ export async function importPlugins(
           if (!isPlugin(module.default))
             return `plugins.${id}: the default export of ${file} is not a plugin`;
           const problem = load ? undefined : contractProblem(module.default, id);
-          return problem ? `plugins.${id}: ${problem}` : { plugin: module.default, config: slice, file, name: id };
+          return problem
+            ? `plugins.${id}: ${problem}`
+            : { plugin: module.default, config: slice, file, name: id };
         } catch (error) {
           return `plugins.${id}: ${importProblem(error, file)}`;
         }

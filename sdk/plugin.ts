@@ -141,6 +141,7 @@ export {
   resource,
 } from '../core/plugin/resource.ts';
 export { rowPages } from '../core/plugin/row-pages.ts';
+export { type SafeCall, safeCalls } from '../core/plugin/safe-calls.ts';
 export { type Services, services } from '../core/plugin/services.ts';
 export { type Collection, collection, type Offer, offer, type Token, token } from '../core/plugin/token.ts';
 export type {

@@ -2,11 +2,21 @@ import type { Plugin } from '../../core/plugin/plugin.ts';
 
 /** Keys of a plugin that are lists, objects by name, functions. */
 const lists = ['needs', 'provides', 'resources', 'extends', 'derives', 'offers', 'actors'] as const;
-const objects = ['config', 'emits', 'orders', 'effects', 'faults', 'reactions', 'duties', 'decides', 'drivers'] as const;
+const objects = [
+  'config',
+  'emits',
+  'orders',
+  'effects',
+  'faults',
+  'reactions',
+  'duties',
+  'decides',
+  'drivers',
+] as const;
 const functions = ['contradictions', 'lostNode', 'media', 'routes', 'nodeRoutes', 'start'] as const;
 
 /** Entries of these are functions too. */
-const functionsByName = ['orders', 'reactions', 'duties', 'decides', 'drivers'] as const;
+const functionsByName = ['orders', 'reactions', 'duties', 'drivers'] as const;
 
 /** What is malformed in the declaration of a plugin that was not written in TypeScript, or not checked. */
 export function shapeProblems(plugin: Plugin): string[] {

@@ -12,7 +12,8 @@ export function expect(actual: unknown, about?: string): Matchers & { readonly r
       toMatchObject: async (expected) => matchersOf(await reasonOf(actual), about).toMatchObject(expected),
       async toThrow(expected) {
         const error = await reasonOf(actual);
-        const isIt = typeof expected === 'string' ? String(error).includes(expected) : error instanceof expected;
+        const isIt =
+          typeof expected === 'string' ? String(error).includes(expected) : error instanceof expected;
         check(isIt, { actual: error, is: 'is not the error', expected, about });
       },
     },
@@ -48,14 +49,16 @@ function matchersOf(actual: unknown, about: string | undefined): Matchers {
     toBe: (expected) => it(Object.is(actual, expected), 'is not', expected),
     toBeUndefined: () => it(actual === undefined, 'is not', undefined),
     toEqual: (expected) => it(Bun.deepEquals(actual, expected), 'does not equal', expected),
-    toMatchObject: (expected) => it(Bun.deepMatch(expected as never, actual as never), 'does not match', expected),
+    toMatchObject: (expected) =>
+      it(Bun.deepMatch(expected as never, actual as never), 'does not match', expected),
     toContainAll: (expected) =>
       it(
         expected.every((one) => (actual as unknown[]).some((other) => Bun.deepEquals(one, other))),
         'does not contain all of',
         expected,
       ),
-    toHaveLength: (expected) => it((actual as unknown[]).length === expected, 'has another length than', expected),
+    toHaveLength: (expected) =>
+      it((actual as unknown[]).length === expected, 'has another length than', expected),
     toMatch: (expected) => it(expected.test(String(actual)), 'does not match', expected),
     toBeGreaterThan: (expected) => it(number > expected, 'is not greater than', expected),
     toBeLessThan: (expected) => it(number < expected, 'is not less than', expected),
