@@ -11,7 +11,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkBroadcast } from '../../e2e/harness/check-broadcast.ts';
 import { launchBrowser } from '../../e2e/harness/chromium.ts';
-import { broadcast } from '../../e2e/harness/ffmpeg.ts';
+import { broadcast, readHls } from '../../e2e/harness/ffmpeg.ts';
 import { type HlsConfig, type HlsPage, hlsPage } from '../../e2e/harness/hls-page.ts';
 import { root, type Server, startServer } from '../../e2e/harness/server.ts';
 import { upload } from '../../e2e/harness/uploads.ts';
@@ -24,15 +24,12 @@ let server: Server;
 let pages: HlsPage;
 
 beforeAll(async () => {
-  const config = join(folder, 'config.json');
-  const own = (name: string) => join(import.meta.dirname, `${name}-plugin.ts`);
-  writeFileSync(config, JSON.stringify({ plugins: { [own('captions')]: true, [own('throwing')]: true } }));
   pages = hlsPage();
   [browser, server] = await Promise.all([
     launchBrowser(),
     startServer({
       env: {
-        MILLRACE_CONFIG: config,
+        MILLRACE_CONFIG: configOf('captions', 'throwing'),
         MILLRACE_PLUGINS__STREAMS__RECONNECT_WINDOW: '1s',
         MILLRACE_PLUGINS__STREAMS__HOLD: '1s',
       },
@@ -45,6 +42,14 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
+
+/** Path of a config with these plugins of this folder. */
+function configOf(...names: string[]): string {
+  const config = join(folder, `${names.join('-')}.json`);
+  const plugins = names.map((name) => [join(import.meta.dirname, `${name}-plugin.ts`), true]);
+  writeFileSync(config, JSON.stringify({ plugins: Object.fromEntries(plugins) }));
+  return config;
+}
 
 /** What the plugin logged of the broadcasts that have ended. */
 const seenBy = (of: Server) =>
@@ -214,6 +219,31 @@ describe.concurrent('plugins that see media', () => {
     expect(metrics).toMatch(/^millrace_plugin_media_failures_total{plugin="throwing"} [1-9]/m);
     expect(metrics).toMatch(/^millrace_plugin_media_failures_total{plugin="captions"} 0$/m);
     expect((await server.api.getStream(stream.id)).isHealthy).toBe(true);
+  });
+
+  it('make a rendition with a process of their own, which keeps every rule of a live playlist', async () => {
+    await using own = await startServer({ env: { MILLRACE_CONFIG: configOf('overlay') } });
+    const stream = await own.api.createStream({ name: 'Overlaid' });
+    await using _encoder = broadcast(own.ingestUrl(stream.streamKey), { source: 'encode' });
+    const playlist = own.playlistUrl(stream.playbackId);
+    const lines = await until(
+      'the rendition',
+      async () => {
+        const answer = await fetch(playlist);
+        const text = await answer.text();
+        return text.includes('r1.m3u8') ? text.split('\n') : undefined;
+      },
+      { within: 30_000 },
+    );
+    const at = lines.indexOf('r1.m3u8');
+    expect(lines[at - 1]).toContain('RESOLUTION=320x180');
+    const alone = ['#EXTM3U', lines[at - 1], new URL('r1.m3u8', playlist).href, ''].join('\n');
+    const url = `data:application/vnd.apple.mpegurl,${encodeURIComponent(alone)}`;
+    const seen = await checkBroadcast(url, { seconds: 12 });
+    expect([seen.discontinuities, seen.frames > 300]).toEqual([0, true]);
+    const { frames, errors } = await readHls(new URL('r1.m3u8', playlist).href, { seconds: 5 });
+    expect([errors, frames]).toEqual([[], 150]);
+    expect(own.output).not.toContain('failed to make a rendition');
   });
 
   it('offer subtitles of films: ffprobe finds them, and hls.js shows them in an asset and in a recording', async () => {
