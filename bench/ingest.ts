@@ -9,6 +9,7 @@ import { optionsOf } from './harness/options.ts';
 import { busiestThreads, type Memory, memoryOf, percentOf, usageOf } from './harness/process-figures.ts';
 import { receiver } from './harness/receiver.ts';
 import type { Subject } from './harness/subject.ts';
+import { subscribingConfig } from './harness/subscribing-plugins.ts';
 
 /**
  * What a stream costs: CPU and memory of our server against nginx-rtmp with HLS, the same load for both in
@@ -19,7 +20,7 @@ const usage = `  --streams 50     publishers
   --seconds 20     length of a measurement
   --warm-up 20     seconds on the air before it
   --readers 0.1    plain HLS readers for each publisher
-  --only a,b       of ours, nginx, and two floors: receiver (our RTMP, media thrown away) and sockets (bytes thrown away)
+  --only a,b       of ours, nginx, plugins (ours with ten plugins that subscribe to everything), and two floors: receiver (our RTMP, media thrown away) and sockets (bytes thrown away)
   --variant='A=1 --preload x.ts'   adds our server with this environment and these arguments of Bun
   --together       all at once instead of in turns: what disturbs one disturbs the other as much
   --record         all streams are recorded: by ours with the segments of HLS in one file, by nginx-rtmp with "record all" (FLV)
@@ -54,6 +55,8 @@ const { streams, seconds, record } = values;
 const makers: Record<string, () => Promise<Subject>> = {
   ours: () => millrace({ core: serverCore, streams, record }),
   variant: () => millrace({ core: serverCore, streams, record, ...variant(values.variant) }),
+  plugins: () =>
+    millrace({ core: serverCore, streams, record, env: { MILLRACE_CONFIG: subscribingConfig(10) } }),
   nginx: () => nginxRtmp({ core: serverCore, streams, record }),
   receiver: () => receiver({ core: serverCore, streams, drop: 'messages' }),
   sockets: () => receiver({ core: serverCore, streams, drop: 'bytes' }),
@@ -175,10 +178,12 @@ async function measure(sides: readonly string[]): Promise<Round[]> {
 
 function report(): void {
   const MB = 2 ** 20;
+  // What the others are compared with.
+  const base = names.includes('nginx') ? 'nginx' : 'ours';
   const of = (name: string, field: (round: Round) => number) =>
     rounds.filter((round) => round.name === name).map(field);
   const ratio = (name: string, field: (round: Round) => number) => {
-    const theirs = of('nginx', field);
+    const theirs = of(base, field);
     if (theirs.length === 0) return '';
     return median(of(name, field).map((value, n) => value / theirs[n])).toFixed(3);
   };
@@ -253,7 +258,7 @@ function report(): void {
       (record
         ? 'All are recorded, on the same file system. Mb/s recorded: by how much the files of each stream grew while it was measured.\n'
         : '') +
-      'CPU is utime + stime of the process tree. Ratio: median over rounds of (this / nginx of the same round). Memory per\n' +
+      `CPU is utime + stime of the process tree. Ratio: median over rounds of (this / ${base} of the same round). Memory per\n` +
       'stream: what was added since before the load. files: what nginx keeps in /dev/shm. waited: ready to run, but others ran.\n' +
       machine(),
   );
