@@ -5,7 +5,7 @@ import {
   offer,
   type PublishedBroadcast,
   textTracks,
-} from '../../../sdk/plugin.ts';
+} from 'millrace/plugin';
 
 /** Says the number of each segment for a second, from its first picture on; live, and in every film each five seconds. */
 export default definePlugin({

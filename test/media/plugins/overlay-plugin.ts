@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { definePlugin, type RenditionRun } from '../../../sdk/plugin.ts';
+import { definePlugin, type RenditionRun } from 'millrace/plugin';
 
 /** A small version of every broadcast with a red square in it, made by a process of its own. */
 export default definePlugin({

@@ -1,4 +1,4 @@
-import { definePlugin } from '../../../sdk/plugin.ts';
+import { definePlugin } from 'millrace/plugin';
 
 /** Fails at the third part of every broadcast. */
 export default definePlugin({
