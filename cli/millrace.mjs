@@ -53,6 +53,15 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']) {
     if (!process.stdin.isTTY || signal === 'SIGTERM' || signal === 'SIGUSR2') child.kill(signal);
   });
 }
+// npm and npx put a shell in between that ends on a signal and hands nothing on.
+if (process.env.npm_lifecycle_event !== undefined) {
+  const shell = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watch);
+    child.kill('SIGTERM');
+  }, 200);
+}
 child.on('error', (error) => {
   process.stderr.write(`millrace: ${bun} cannot be started: ${error.message}\n`);
   process.exit(1);
