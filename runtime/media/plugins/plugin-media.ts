@@ -19,6 +19,8 @@ export interface PluginMediaOptions {
   readonly metrics: Metrics;
   /** ms of a steady clock, for how long calls take. */
   readonly timer?: () => number;
+  /** What a plugin threw. */
+  tell(plugin: string, error: unknown): void;
 }
 
 /** The plugins of this node that see media. A plugin that fails loses its subscription, and nothing else changes. */
@@ -27,8 +29,10 @@ export class PluginMedia {
   readonly log: Log;
   readonly #failures: Family<Counter>;
   readonly #timer: () => number;
+  readonly #tell: PluginMediaOptions['tell'];
 
-  constructor({ watchers, log, metrics, timer = () => performance.now() }: PluginMediaOptions) {
+  constructor({ watchers, log, metrics, tell, timer = () => performance.now() }: PluginMediaOptions) {
+    this.#tell = tell;
     this.log = log;
     this.#timer = timer;
     this.#failures = metrics.counter(
@@ -74,8 +78,9 @@ export class PluginMedia {
       const fail = (error: unknown) => {
         const { streamId, sessionId } = grant;
         this.#failures.with({ plugin }).add();
-        this.log.error('a plugin failed, and gets nothing more of this broadcast', {
-          ...{ plugin, streamId, sessionId, error },
+        this.#tell(plugin, error);
+        this.log.warn('a plugin failed, and sees nothing more of this publish', {
+          ...{ plugin, streamId, sessionId },
         });
       };
       taps.add(publish, { load, fail, open: () => watcher.open(publish.shown) });

@@ -19,7 +19,10 @@ export function watched(plugins: Readonly<Record<string, Open>>, options: Watche
   };
   const metrics = new Metrics();
   const watchers = Object.entries(plugins).map(([plugin, open]) => ({ plugin, open }));
-  const media = new PluginMedia({ watchers, log, metrics, ...(timer && { timer }) });
+  const media = new PluginMedia({
+    ...{ watchers, log, metrics, ...(timer && { timer }) },
+    tell: (plugin, error) => log.error(String(error), { plugin }),
+  });
   const feed = new Feed(config, undefined, undefined, media);
   return {
     feed,

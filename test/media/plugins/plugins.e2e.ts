@@ -204,17 +204,16 @@ describe.concurrent('plugins that see media', () => {
     await until('the playlist', async () => (await fetch(playlist)).status === 200, { within: 20_000 });
     const seen = await checkBroadcast(playlist, { seconds: 12 });
     expect([seen.discontinuities, seen.frames > 300]).toEqual([0, true]);
-    const failures = server.output
+    const lines = server.output
       .split('\n')
-      .filter((line) => line.includes('a plugin failed') && line.includes(stream.id))
+      .filter((line) => line.includes('"throwing"'))
       .map((line) => JSON.parse(line));
-    expect(failures).toEqual([
-      expect.objectContaining({
-        level: 'error',
-        plugin: 'throwing',
-        error: expect.stringContaining('a defect of the plugin'),
-      }),
+    expect(lines.filter(({ streamId }) => streamId === stream.id)).toEqual([
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('a plugin failed') }),
     ]);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 'error', where: 'media', error: expect.stringContaining('a defect') }),
+    );
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     expect(metrics).toMatch(/^millrace_plugin_media_failures_total{plugin="throwing"} [1-9]/m);
     expect(metrics).toMatch(/^millrace_plugin_media_failures_total{plugin="captions"} 0$/m);
