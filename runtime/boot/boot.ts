@@ -130,7 +130,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       engines = engineWatch({ engines: options.engines, clock, log });
       life.atStop('engines', engines.stop);
     }
-    life.atStop('loop delay', sampleLoopDelay(metrics));
+    life.atStop('loop delay', sampleLoopDelay(metrics, { log }));
     isReady = true;
     return {
       ...{ app, internal, document, nodes, stop },

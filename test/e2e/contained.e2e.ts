@@ -68,6 +68,19 @@ test.concurrent('an error of the program that nobody waits for ends it with exit
   expect(await server.stop()).toBe(1);
 });
 
+test.concurrent('a plugin that computes for seconds holds everything up, which is in the log', async () => {
+  await using server = await serverWith(['stray']);
+  expect((await fetch(`${server.url}/stray/loop`)).status).toBe(200);
+  await until(
+    'the line',
+    () => /"something held up the main thread, and everything with it","ms":[67]\d{3}/.test(server.output),
+    {
+      within: 5000,
+    },
+  );
+  expect((await server.api.createStream({ name: 'A' })).isActive).toBe(false);
+});
+
 test.concurrent('a route that never answers: its connection is closed after 30 s, and its place is free later', async () => {
   await using server = await serverWith(['stray'], { http: { requests: 1 } });
   const began = performance.now();

@@ -14,6 +14,10 @@ const mistakes: Record<string, (kit: Kit) => unknown> = {
       throw 'a text';
     }, 10);
   },
+  loop() {
+    const until = performance.now() + 7000;
+    while (performance.now() < until);
+  },
   hang: () => new Promise(() => {}),
   // The stack of what follows has files of the program alone.
   program: ({ resources }) => setTimeout(resources.write as never, 10),

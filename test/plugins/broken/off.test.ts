@@ -192,6 +192,33 @@ describe('a plugin that is off', () => {
   });
 });
 
+describe('a plugin that cannot settle what an earlier process left', () => {
+  it.each([
+    ['throws', fails('no books'), 'it could not settle what a lost process left: no books'],
+    [
+      'hangs',
+      () => new Promise<never>(() => {}),
+      'it could not settle what a lost process left: it took longer than 60 s',
+    ],
+  ])('and %s is off, for nobody tells it again', async (_, lostNode, tree) => {
+    let started = 0;
+    const plugin = broken({
+      lostNode,
+      start() {
+        started += 1;
+        return undefined;
+      },
+    });
+    await using w = await worldWith([plugin], { durable: true, startTakes: '65s' });
+    await expectTheRestToWork(w);
+    expect([started, await issuesOf(w)]).toEqual([1, []]);
+    await w.crash({ downFor: '1s' });
+    expect(w.bootLines.find((line) => line.includes(' broken '))).toContain(`OFF: ${tree}`);
+    await expectTheRestToWork(w);
+    expect(started).toBe(1);
+  });
+});
+
 describe('the start ends', () => {
   it('when an essential plugin fails, or one that it needs', async () => {
     const first = broken({ provides: [words], start: fails('no words') });
