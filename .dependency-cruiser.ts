@@ -65,8 +65,8 @@ const rules: IConfiguration = {
     only(
       'config-to-core-and-plugins',
       '^config/',
-      '^(config|core|plugins)/|^sdk/(plugin|client/index)\\.ts$',
-      'config imports core and plugins, and the entry points, which it gives to plugins from outside',
+      '^(config|core|plugins)/',
+      'config imports core and plugins',
     ),
     only(
       'plugin-entry-to-contracts',

@@ -69,10 +69,9 @@ function keyOf(given: string): string {
 async function check(key: string, { slices, folder }: Deployment): Promise<Checked> {
   // The config may name the same folder in another way.
   const same = Object.keys(slices).find((one) => one === key || resolve(folder, one) === key);
-  const all = { ...slices, [same ?? key]: same === undefined ? true : slices[same] || true };
-  const { plugins, problems } = await importPlugins(all, folder);
-  const entry =
-    plugins.find(({ file }) => isOf(file, key)) ?? plugins.find(({ plugin }) => plugin.id === key);
+  const name = same ?? key;
+  const { plugins, problems } = await importPlugins({ ...slices, [name]: slices[name] || true }, folder);
+  const entry = plugins.find((one) => one.name === name);
   const found = [...problems, ...planOf(plugins).problems];
   if (!entry) return { problems: found };
   const { plugin, file } = entry;
@@ -81,10 +80,6 @@ async function check(key: string, { slices, folder }: Deployment): Promise<Check
   const run = await started(plugins, plugin);
   if (run.problems.length > 0) return { ...facts, problems: run.problems };
   return { ...facts, problems: [], notes: await notesOf(file), adds: { ...run.adds, ...declared(plugin) } };
-}
-
-function isOf(file: string, key: string): boolean {
-  return file === key || file.startsWith(`${key}/`) || file.includes(`/node_modules/${key}/`);
 }
 
 /** Starts all of them in memory, and stops them again: what only shows then is found too. */
@@ -104,11 +99,22 @@ async function started(
         .filter(([method, { tags }]) => !['head', 'options'].includes(method) && isTagged(tags, id))
         .map(([method, { summary: what }]) => `${method.toUpperCase()} ${path}: ${what}`),
     );
-    return { problems: [], adds: routes.length > 0 ? { routes } : {} };
+    const answered = await w.request('GET', '/health/ready');
+    const issues: readonly string[] = answered.body?.issues ?? [];
+    const errors = w.lines.flatMap((line) => errorOf(line));
+    return { problems: [...issues, ...errors], adds: routes.length > 0 ? { routes } : {} };
   } catch (error) {
     const problems = error instanceof Fault ? error.problems : [(error as Error).message];
     return { problems, adds: {} };
   }
+}
+
+/** What a line of the log at the level of errors says. */
+function errorOf(line: string): string[] {
+  const { level, message, error, plugin } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  if (level !== 'error') return [];
+  const why = typeof error === 'string' ? error.split('\n')[0] : JSON.stringify(error);
+  return [`${plugin === undefined ? '' : `${plugin}: `}${message}${error === undefined ? '' : ` (${why})`}`];
 }
 
 function isTagged(tags: unknown, id: string): boolean {

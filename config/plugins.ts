@@ -60,7 +60,8 @@ export async function importPlugins(
         const file = load ? `plugins/${id}` : findPlugin(id, folder);
         if (file === undefined) return `plugins.${id}: ${noSuchPlugin(id)}${installHint(id, folder)}`;
         try {
-          const module = await (load ? load() : fromOutside(file));
+          if (!load) provideEntryPoints();
+          const module = await (load ? load() : (import(file) as Promise<{ default: unknown }>));
           if (!isPlugin(module.default))
             return `plugins.${id}: the default export of ${file} is not a plugin`;
           const problem = load ? undefined : contractProblem(module.default, id);
@@ -77,11 +78,6 @@ export async function importPlugins(
     plugins: loaded.filter((entry) => typeof entry !== 'string'),
     problems: [...misspelt, ...loaded.filter((entry) => typeof entry === 'string')],
   };
-}
-
-async function fromOutside(file: string): Promise<{ default: unknown }> {
-  await provideEntryPoints();
-  return import(file);
 }
 
 interface EnabledPlugin {

@@ -76,7 +76,7 @@ const breaches: [rule: string, file: string, line: string][] = [
   ['runtime-to-core', 'runtime/boot.ts', "import '../plugins/streams/contract.ts';"],
   ['main-to-config', 'runtime/main.ts', "import '../plugins/streams/index.ts';"],
   ['config-to-core-and-plugins', 'config/load.ts', "import '../runtime/boot.ts';"],
-  ['config-to-core-and-plugins', 'config/load.ts', "import('../sdk/testing.ts');"],
+  ['config-to-core-and-plugins', 'config/load.ts', "import('../sdk/plugin.ts');"],
   ['plugin-entry-to-contracts', 'sdk/plugin.ts', "export * from '../runtime/boot.ts';"],
   ['plugin-entry-to-contracts', 'sdk/plugin.ts', "export * from '../plugins/streams/present.ts';"],
   ['testing-entry-to-kit', 'sdk/testing.ts', "export * from '../runtime/boot.ts';"],

@@ -24,6 +24,11 @@ beforeAll(async () => {
   );
   await write('package/src/main.ts', "export { default } from './views.ts';\n");
   await write('package/src/views.ts', source('views'));
+  await write(
+    'common.cjs',
+    `const { Fault, Type } = require('millrace/plugin');
+     module.exports = { id: 'common', summary: 'x', contract: 3, Fault, Type };`,
+  );
   await write('old/package.json', '{"name": "old", "main": "lib/main.js"}');
   await write('old/lib/main.js', source('old'));
   await write(
@@ -53,6 +58,7 @@ async function load(from: string, ids: readonly string[]) {
 
 it.each([
   ['a file with no node_modules above it', '.', './alone/plugin.ts', 'alone'],
+  ['a CommonJS module', '.', './common.cjs', 'common'],
   ['a folder with a package', '.', './package', 'views'],
   ['a folder whose package names a main file', '.', './old', 'old'],
   ['a package beside a Millrace of another version', 'site', '@acme/installed', 'installed'],
