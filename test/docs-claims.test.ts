@@ -32,6 +32,7 @@ const folderPages = [
   'runtime',
   'config',
   'sdk',
+  'cli',
   'test',
   'bench',
   'scripts',
@@ -160,7 +161,7 @@ it.each(pages)('%s names files and config keys that exist', (page) => {
   const named = [...source(page).matchAll(/`([^`\s]+)`/g)].map(([, name = '']) => name);
   const files = named
     .filter((name) =>
-      /^(core|machines|plugins|runtime|config|sdk|test|bench|scripts|demo)\/[\w./-]+$/.test(name),
+      /^(core|machines|plugins|runtime|config|sdk|cli|test|bench|scripts|demo)\/[\w./-]+$/.test(name),
     )
     // The example of CONTRIBUTING.md.
     .filter((name) => !/\/notes[./]/.test(name));
@@ -182,16 +183,10 @@ it.each(folderPages)('%s names files that exist', (page) => {
 });
 
 it('has an example of a plugin in CONTRIBUTING.md that works', async () => {
-  const [, example = ''] =
-    /`plugins\/notes\/index\.ts`:\n\n```ts\n(.*?)```/s.exec(source('CONTRIBUTING.md')) ?? [];
+  const [, example = ''] = /`notes\/index\.ts`:\n\n```ts\n(.*?)```/s.exec(source('CONTRIBUTING.md')) ?? [];
   const folder = mkdtempSync(join(tmpdir(), 'millrace-example-'));
   const file = join(folder, 'notes.ts');
-  // It lies elsewhere: its imports name files by their whole path.
-  const imported = (name: string) => Bun.resolveSync(name, join(root, 'plugins/streams'));
-  writeFileSync(
-    file,
-    example.replace(/ from '([^']+)'/g, (_, name: string) => ` from '${imported(name)}'`),
-  );
+  writeFileSync(file, example);
   const { default: notes } = (await import(file)) as { default: Plugin };
   rmSync(folder, { recursive: true });
   await using w = await world({ plugins: [...plugins, notes] });

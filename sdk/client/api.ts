@@ -201,6 +201,29 @@ export type Profile = {
   readonly encoder?: 'H.264';
 };
 
+export type Reaction = {
+  readonly id: string;
+  /** Id of the plugin that reacts. */
+  readonly plugin: string;
+  /** `failing`: it is tried again by itself, and later events of its stream wait. `parked`: neither; resume or delete it. */
+  readonly status: 'failing' | 'parked';
+  readonly event: {
+    readonly id: string;
+    readonly type: string;
+    /** Empty for events between plugins. */
+    readonly account: string;
+    /** Empty where it is of no stream. */
+    readonly stream: string;
+  };
+  /** Epoch milliseconds. */
+  readonly failedAt: number;
+  /** Epoch milliseconds. */
+  readonly parkedAt?: number;
+  readonly tries: number;
+  /** Of the last try. */
+  readonly error: string;
+};
+
 export type Stream = {
   readonly id: string;
   readonly kind: 'stream';
@@ -1073,7 +1096,7 @@ export interface Api {
   testWebhook(call: {
       readonly id: string;
       readonly body: {
-        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed';
+        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'plugin.reaction_parked';
       };
     } & OnceOptions): Promise<WebhookLogEntry>;
   /** Creates a webhook. 201 with the webhook; its secret is never shown. `POST /api/webhook` */
@@ -1082,7 +1105,7 @@ export interface Api {
         readonly name: string;
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
-        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed'>;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'plugin.reaction_parked'>;
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
         readonly sharedSecret?: string | null;
@@ -1139,7 +1162,7 @@ export interface Api {
         readonly name: string;
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
-        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed'>;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'plugin.reaction_parked'>;
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
         readonly sharedSecret?: string | null;
@@ -1149,6 +1172,55 @@ export interface Api {
   deleteWebhook(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
+  /** Lists reactions of plugins that fail for more than a minute, or are parked; only for keys of the admin account. `GET /api/system/reactions` */
+  listReactions(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'plugin';
+          readonly value: string;
+        } | {
+          readonly id: 'status';
+          readonly value: string;
+        } | {
+          readonly id: 'error';
+          readonly value: string;
+        } | {
+          readonly id: 'tries';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: boolean;
+      };
+    } & CallOptions): Promise<readonly Reaction[]>;
+  /** A reaction that fails or is parked; only for keys of the admin account. `GET /api/system/reactions/{id}` */
+  getReaction(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Reaction>;
+  /** Gives a parked reaction up: it is never tried again. `DELETE /api/system/reactions/{id}` */
+  deleteReaction(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
+  /** Tries a parked reaction again, once, on the node that runs the reactions of its plugin. It is gone when it succeeds, and stays parked otherwise. `POST /api/system/reactions/{id}/resume` */
+  resumeReaction(call: {
+      readonly id: string;
+    } & OnceOptions): Promise<undefined>;
 }
 
 /** Method, path, and whether a repeat is recognised by its Idempotency-Key. */
@@ -1200,6 +1272,10 @@ export const operations = {
   getWebhook: { method: 'GET', path: '/api/webhook/{id}' },
   replaceWebhook: { method: 'PUT', path: '/api/webhook/{id}' },
   deleteWebhook: { method: 'DELETE', path: '/api/webhook/{id}' },
+  listReactions: { method: 'GET', path: '/api/system/reactions' },
+  getReaction: { method: 'GET', path: '/api/system/reactions/{id}' },
+  deleteReaction: { method: 'DELETE', path: '/api/system/reactions/{id}' },
+  resumeReaction: { method: 'POST', path: '/api/system/reactions/{id}/resume', isOnce: true },
 } as const;
 
 /** Calls that answer with one page of a list. */
@@ -1212,4 +1288,5 @@ export type ListName =
   | 'listTasks'
   | 'listAssets'
   | 'listWebhookLog'
-  | 'listWebhooks';
+  | 'listWebhooks'
+  | 'listReactions';
