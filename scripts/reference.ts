@@ -7,6 +7,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { loadConfig } from '../config/load.ts';
 import { enabledPlugins } from '../config/plugins.ts';
 import { configSchema } from '../config/schema.ts';
+import { declaredEvents } from '../core/plugin/events.ts';
 import { coreFaults, jobFaults, startFaults } from '../core/plugin/fault-table.ts';
 import type { FaultTable, Plugin } from '../core/plugin/plugin.ts';
 import { world } from '../test/kit/world.ts';
@@ -37,9 +38,7 @@ export async function reference(): Promise<string> {
     '## Events',
     table(
       ['event', 'when'],
-      plugins.flatMap(({ emits }) =>
-        Object.entries(emits ?? {}).map(([event, when]) => [`\`${event}\``, when]),
-      ),
+      declaredEvents(plugins).map(({ type, meaning }) => [`\`${type}\``, meaning]),
     ),
     '## Errors',
     'Every error is `{"errors": ["…"], "code": "…"}`.',

@@ -26,16 +26,21 @@ export { sideBySide } from '../core/base/side-by-side.ts';
 export { SingleFlight } from '../core/base/single-flight.ts';
 export { every, pause, regularly, within } from '../core/base/timing.ts';
 
-export type { Access, AccessRule } from '../core/http/access.ts';
+export type { Access, AccessRule, Demand } from '../core/http/access.ts';
 export {
+  type AuthenticationOptions,
   type Authenticator,
   authenticate,
+  authenticateBy,
   authenticator,
+  basicCredentials,
+  type Credentials,
   notAllowed,
   type Principal,
 } from '../core/http/auth.ts';
 export { type BodyReader, bodyBytes, bodyReader } from '../core/http/body.ts';
 export type { Caller } from '../core/http/caller.ts';
+export type { ErrorFormat } from '../core/http/error-format.ts';
 export { type AnsweredFile, fileAnswer, fileFaults } from '../core/http/file-answer.ts';
 export { contentDisposition } from '../core/http/file-name.ts';
 export { hold } from '../core/http/hold.ts';
@@ -94,7 +99,20 @@ export {
   undecided,
 } from '../core/plugin/decide.ts';
 export type { Attempt, Effect, EffectError } from '../core/plugin/effect.ts';
-export type { EventFeed } from '../core/plugin/events.ts';
+export type { DeclaredEvent, Emission, EventDeclaration, EventFeed, Events } from '../core/plugin/events.ts';
+// ── The dashboard, the command line and the MCP server ──
+export {
+  type Command,
+  commands,
+  type DashboardColumn,
+  type DashboardPage,
+  type DashboardPanel,
+  dashboardColumns,
+  dashboardPages,
+  dashboardPanels,
+  type Tool,
+  tools,
+} from '../core/plugin/face.ts';
 export { faultMaker, faultsOf } from '../core/plugin/fault-table.ts';
 export type {
   AudioSampleConfig,
@@ -143,7 +161,16 @@ export {
 export { rowPages } from '../core/plugin/row-pages.ts';
 export { type SafeCall, safeCalls } from '../core/plugin/safe-calls.ts';
 export { type Services, services } from '../core/plugin/services.ts';
-export { type Collection, collection, type Offer, offer, type Token, token } from '../core/plugin/token.ts';
+export {
+  type Collection,
+  collection,
+  type EntryNames,
+  kebabProblem,
+  type Offer,
+  offer,
+  type Token,
+  token,
+} from '../core/plugin/token.ts';
 export type {
   BlobFacts,
   BlobRange,
@@ -198,6 +225,7 @@ export type {
 } from '../core/ports/store.ts';
 export type { LadderReading, RenditionProfile, Transcoder } from '../core/ports/transcoder.ts';
 export type { Json, Volatile, VolatileEntry } from '../core/ports/volatile.ts';
+export type { PlaybackAliases } from '../core/vod/aliases.ts';
 export type { Vod } from '../core/vod/answer.ts';
 export type { FilmFile } from '../core/vod/film-media.ts';
 export {
@@ -230,6 +258,7 @@ export {
   type Playable,
   type PlaybackInfo,
   playables,
+  playbackAliases,
   playbackSchema,
 } from '../plugins/playback/contract.ts';
 export { type Profile, profileSchema } from '../plugins/renditions/contract.ts';
@@ -262,3 +291,15 @@ export {
   taskSchema,
   tasks,
 } from '../plugins/tasks/contract.ts';
+export {
+  type NewWebhook,
+  type SignedDelivery,
+  type SignOptions,
+  type WebhookEvent,
+  type WebhookFormat,
+  type WebhookInfo,
+  type WebhookOwner,
+  type Webhooks,
+  webhookFormats,
+  webhooks,
+} from '../plugins/webhooks/contract.ts';

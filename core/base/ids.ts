@@ -44,3 +44,6 @@ function base36(length: number): string {
   }
   return text;
 }
+
+/** Stands for an id in examples; nothing has it. */
+export const exampleId = '00000000-0000-4000-8000-000000000000';

@@ -1,6 +1,7 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
 import { token } from '../plugin/token.ts';
-import { type Access, allows, demandOf } from './access.ts';
+import { type Access, allows, type Demand, demandOf } from './access.ts';
 import { checkOrigin } from './cors.ts';
 
 /** Who makes a request: an API key of an account. */
@@ -36,27 +37,65 @@ export const authenticator = token<Authenticator>('accounts.authenticator');
  * `auth.not_allowed`.
  */
 export async function authenticate(request: Request, keys: Authenticator): Promise<Principal> {
-  const header = request.headers.get('authorization');
-  const key = header === null ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1];
-  if (key === undefined) {
-    throw new Fault('auth.missing', {
-      status: 401,
-      message: 'An API key is required. Send the header "Authorization: Bearer <key>".',
-    });
+  return authenticateBy(request, { keys });
+}
+
+/** The same for requests that name their key in another way. */
+export async function authenticateBy(
+  request: Request,
+  { keys, credentials, demand: demanded = demandOf }: AuthenticationOptions & { keys: Authenticator },
+): Promise<Principal> {
+  const given = credentials ? credentials(request) : bearerKey(request);
+  if (given === undefined) {
+    const hint = credentials ? '' : ' Send the header "Authorization: Bearer <key>".';
+    throw new Fault('auth.missing', { status: 401, message: `An API key is required.${hint}` });
   }
-  const principal = await keys.principal(key);
-  if (!principal) {
+  const principal = await keys.principal('key' in given ? given.key : given.secret);
+  if (!principal || ('id' in given && !isSame(given.id, principal.keyId))) {
     throw new Fault('auth.invalid', { status: 401, message: 'This API key is unknown or was revoked.' });
   }
   checkOrigin(request, principal.access.cors?.allowedOrigins);
   if (principal.access.rules) {
-    const demand = demandOf(request);
+    const demand = demanded(request);
     if (!allows(principal.access, demand)) {
       const resource = demand.path ?? new URL(request.url).pathname;
       throw notAllowed(`its access rules have no ${demand.method} ${resource}`);
     }
   }
   return principal;
+}
+
+/** How the routes of a plugin are told which API key a request has, where that is not `Authorization: Bearer`. */
+export interface AuthenticationOptions {
+  /** What a request says of its key; undefined where it says nothing. */
+  readonly credentials?: (request: Request) => Credentials | undefined;
+  /**
+   * What the access rules of keys are asked for a request: `{ method: 'post', path: 'stream' }`. Default: method and path of the
+   * request; no rule allows paths that are not below `/api`.
+   */
+  readonly demand?: (request: Request) => Demand;
+}
+
+/** The key itself, or the id of an API key together with it. The bootstrap key has no id. */
+export type Credentials = { readonly key: string } | { readonly id: string; readonly secret: string };
+
+function bearerKey({ headers }: Request): Credentials | undefined {
+  const key = /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
+  return key === undefined ? undefined : { key };
+}
+
+/** Of `Authorization: Basic` (RFC 7617): the user is the id of an API key, the password the key itself. */
+export function basicCredentials({ headers }: Request): Credentials | undefined {
+  const encoded = /^basic +([A-Za-z0-9+/]+=*) *$/i.exec(headers.get('authorization') ?? '')?.[1];
+  const [, id, secret] = /^([^:]+):(.+)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString('utf8')) ?? [];
+  return id === undefined || secret === undefined ? undefined : { id, secret };
+}
+
+/** In a time that does not depend on where they differ. A secret is looked up by its hash, so its time says nothing either. */
+function isSame(id: string, keyId: string | undefined): boolean {
+  if (keyId === undefined) return false;
+  const [one, other] = [id, keyId].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(one, other);
 }
 
 /** @param missing what the key would need, as the end of a sentence */

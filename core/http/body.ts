@@ -19,6 +19,8 @@ export interface BodyReader<T> {
    * Faults: `body.malformed` (400), `body.too_large` (413), `body.invalid` (422, naming each field).
    */
   read(request: Request): Promise<T>;
+  /** The same for a value that came in another way. Fault `body.invalid`. */
+  check(value: unknown): T;
   /** What the body is checked against. */
   readonly schema: TSchema;
   /** Fields that are accepted and ignored. */
@@ -43,23 +45,27 @@ export function bodyReader<P extends Record<string, TSchema>>(
   let check: TypeCheck<typeof schema> | undefined;
   const ignored = new Set(options.readOnly?.filter((name) => !(name in fields)));
   const absent = new Set(options.optional?.filter((name) => !(name in fields)));
+  const checked = (value: unknown, hasPairs: boolean) => {
+    const body = withoutFields(
+      value,
+      (name, one) => ignored.has(name) || (absent.has(name) && isNothing(one)),
+    );
+    const counted = hasPairs ? withoutPairs(body) : body;
+    check ??= TypeCompiler.Compile(schema);
+    if (check.Check(counted)) return body as Static<typeof schema>;
+    const problems = problemsOf(check.Errors(counted), {
+      whole: 'body',
+      most: maxProblems,
+    });
+    throw new Fault('body.invalid', { status: 422, message: problems });
+  };
   return {
     schema,
     readOnly: [...ignored],
+    check: (value) => checked(value, true),
     async read(request) {
       const { value, hasPairs } = await readJson(request);
-      const body = withoutFields(
-        value,
-        (name, one) => ignored.has(name) || (absent.has(name) && isNothing(one)),
-      );
-      const counted = hasPairs ? withoutPairs(body) : body;
-      check ??= TypeCompiler.Compile(schema);
-      if (check.Check(counted)) return body as Static<typeof schema>;
-      const problems = problemsOf(check.Errors(counted), {
-        whole: 'body',
-        most: maxProblems,
-      });
-      throw new Fault('body.invalid', { status: 422, message: problems });
+      return checked(value, hasPairs);
     },
   };
 }

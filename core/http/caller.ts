@@ -1,5 +1,6 @@
 import { type Cidr, matchLength, plainAddress } from '../base/cidr.ts';
 import { hostOf } from '../base/host.ts';
+import type { HostPaths } from './hosts.ts';
 
 /** The client of a request, as far as its answer depends on it. */
 export interface Caller {
@@ -15,9 +16,32 @@ export interface Caller {
 /** Trusted proxies in a row. Of a longer `X-Forwarded-For` the last of them counts as the caller. */
 export const maxProxies = 16;
 
+function trustIn(trusted: readonly Cidr[]): (address: string | undefined) => boolean {
+  return (address) => address !== undefined && trusted.length > 0 && matchLength(address, trusted) >= 0;
+}
+
+/**
+ * Where requests are answered that come to a host name of a plugin; undefined for every other host.
+ *
+ * @param options `trusted`: as for `callers`
+ */
+export function hostPath(options: {
+  trusted: readonly Cidr[];
+  hosts: HostPaths;
+}): (request: Request) => string | undefined {
+  const { hosts } = options;
+  const isTrusted = trustIn(options.trusted);
+  return (request) => {
+    const isForwarded = isTrusted(connectedFrom(request));
+    const host = namedHost(request.headers, forwardedIn(request, { isForwarded }))?.host;
+    return host === undefined ? undefined : hosts.get(host);
+  };
+}
+
 /**
  * The caller of a request. URLs begin with the address that the request came to, which the client can reach; with `publicUrl` where
- * the request has no plain host, and always when it `isFixed`.
+ * the request has no plain host, and always when it `isFixed`. Other routes have no place at a host name of a plugin, so there
+ * they begin with `publicUrl` too.
  *
  * @param options `trusted`: blocks of proxies whose `X-Forwarded-*` is believed. Clients can forge `X-Forwarded-For`, but
  * each proxy appends the address it was called from; so it is read from the end, as far as trusted proxies wrote it.
@@ -26,15 +50,17 @@ export function callers(options: {
   trusted: readonly Cidr[];
   publicUrl: string;
   isFixed: boolean;
+  hosts?: HostPaths;
 }): (request: Request) => Caller {
-  const { trusted, publicUrl, isFixed } = options;
-  const isTrusted = (address: string | undefined) =>
-    address !== undefined && trusted.length > 0 && matchLength(address, trusted) >= 0;
+  const { publicUrl, isFixed, hosts = new Map() } = options;
+  const isTrusted = trustIn(options.trusted);
   return (request) => {
     let base: string | undefined;
     return {
       get baseUrl() {
-        base ??= isFixed ? undefined : baseOf(request, { isForwarded: isTrusted(connectedFrom(request)) });
+        base ??= isFixed
+          ? undefined
+          : baseOf(request, { isForwarded: isTrusted(connectedFrom(request)), hosts });
         base ??= publicUrl;
         return base;
       },
@@ -79,20 +105,32 @@ export function addressed(text: string, { id, caller }: { id: string; caller: Ca
 const placeholder = (id: string) => `${id}.invalid`;
 
 /**
- * The address that a request came to: its `Host`, or what a trusted proxy says in `X-Forwarded-Proto`, `-Host` and `-Port`. Of several
- * values the last counts, which the nearest proxy wrote. Undefined unless it is a plain host with or without a port: clients write
- * what they like into these headers.
+ * The address that a request came to: its `Host`, or what a trusted proxy says in `X-Forwarded-Proto`, `-Host` and `-Port`. Undefined
+ * for a host name of a plugin.
  */
-function baseOf({ headers }: Request, { isForwarded }: { isForwarded: boolean }): string | undefined {
-  const forwarded = (name: string) =>
-    isForwarded ? headers.get(`x-forwarded-${name}`)?.split(',').at(-1)?.trim().toLowerCase() : undefined;
+function baseOf(
+  request: Request,
+  { isForwarded, hosts }: { isForwarded: boolean; hosts: HostPaths },
+): string | undefined {
+  const forwarded = forwardedIn(request, { isForwarded });
   const proto = forwarded('proto') ?? 'http';
-  const named = plainHost(forwarded('host') ?? headers.get('host') ?? '');
-  if (!named || (proto !== 'http' && proto !== 'https')) return undefined;
+  const named = namedHost(request.headers, forwarded);
+  if (!named || hosts.has(named.host) || (proto !== 'http' && proto !== 'https')) return undefined;
   const port = named.port ?? forwarded('port');
   if (port !== undefined && !isPort(port)) return undefined;
   const isDefault = port === undefined || Number(port) === (proto === 'https' ? 443 : 80);
   return `${proto}://${named.host}${isDefault ? '' : `:${Number(port)}`}`;
+}
+
+/** What a trusted proxy says. Of several values the last counts, which the nearest proxy wrote. */
+function forwardedIn({ headers }: Request, { isForwarded }: { isForwarded: boolean }) {
+  return (name: 'proto' | 'host' | 'port') =>
+    isForwarded ? headers.get(`x-forwarded-${name}`)?.split(',').at(-1)?.trim().toLowerCase() : undefined;
+}
+
+/** Undefined unless it is a plain host with or without a port: clients write what they like into these headers. */
+function namedHost(headers: Headers, forwarded: ReturnType<typeof forwardedIn>) {
+  return plainHost(forwarded('host') ?? headers.get('host') ?? '');
 }
 
 /** `host[:port]` of RFC 9110 §7.2. The host is a name that DNS can have, or an address. */

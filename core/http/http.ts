@@ -4,7 +4,9 @@ import type { Log } from '../base/log.ts';
 import { withoutSecrets } from '../base/secrets.ts';
 import { maxJsonBytes } from './body.ts';
 import { shareAnswer } from './cors.ts';
+import type { ErrorFormat, ErrorForms } from './error-format.ts';
 import { type FaultCauses, madeOf } from './fault-causes.ts';
+import { requestBelow, urlBelow } from './hosts.ts';
 import type { Operation } from './operation.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { methodsAt, nearPath, routesOf } from './routes.ts';
@@ -20,8 +22,12 @@ export function httpCore(options: {
   causes?: FaultCauses;
   /** This node answers API clients (default); others answer only routes that are on every node. */
   hasApi?: boolean;
+  /** In which form errors are written; default: that of `faultResponse` everywhere. */
+  errorForms?: ErrorForms;
+  /** The path that a request is answered below, by its host; default: its own. */
+  hostPath?: (request: Request) => string | undefined;
 }): HttpCore {
-  const { counts, causes, hasApi = true } = options;
+  const { counts, causes, hasApi = true, log, errorForms = () => undefined, hostPath } = options;
   const allowed = methodsAt(options.routes);
   const near = nearPath(options.routes);
   /** Counts an answer, and lets the page that asked read it. */
@@ -31,15 +37,18 @@ export function httpCore(options: {
     causes?.tell(answer, { method, route });
     return shareAnswer(request, answer);
   };
+  const written = (fault: Fault, { request, route }: Call, headers = {}): Response => {
+    return formatted(fault, { format: errorForms(request, route), request, headers, log });
+  };
   const failed = (error: unknown, call: Call): Response => {
-    if (error instanceof Fault) return answered(faultResponse(error), call);
+    if (error instanceof Fault) return answered(written(error, call), call);
     const { method, url } = call.request;
-    options.log.error('request failed', { method, path: new URL(url).pathname, error });
+    log.error('request failed', { method, path: new URL(url).pathname, error });
     const internal = new Fault('internal', {
       status: 500,
       message: 'Internal error. The log of the server has the details.',
     });
-    return answered(faultResponse(internal), call);
+    return answered(written(internal, call), call);
   };
 
   // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
@@ -62,7 +71,11 @@ export function httpCore(options: {
     .onError(({ error, code, request, route, began = 0 }) => {
       if (code !== 'NOT_FOUND') return failed(error, { request, route, began });
       const { pathname } = new URL(request.url);
-      const answer = nothingThere(request, { allowed: allowed(pathname), near: () => near(pathname) });
+      const { fault, headers } = nothingThere(request, {
+        allowed: allowed(pathname),
+        near: () => near(pathname),
+      });
+      const answer = written(fault, { request, route: undefined, began }, headers);
       counts?.end({ began, method: request.method, route, status: answer.status });
       return answer;
     });
@@ -83,8 +96,15 @@ export function httpCore(options: {
 
   const core: HttpCore = {
     routes: app.routes,
+    urlOf(request) {
+      const base = hostPath?.(request);
+      return base === undefined ? request.url : urlBelow(base, request.url);
+    },
     // Elysia compiles its handler when it is first asked for one.
-    fetch: (request) => app.fetch(request),
+    fetch(request) {
+      const base = hostPath?.(request);
+      return app.fetch(base === undefined ? request : requestBelow(base, request));
+    },
     // Whatever stands in for `fetch` by then.
     handle: async (request) => core.fetch(request),
   };
@@ -94,6 +114,8 @@ export function httpCore(options: {
 /** Answers requests. */
 export interface HttpCore {
   readonly routes: readonly { readonly method: string; readonly path: string }[];
+  /** The URL of a request as routes see it: below the path that its host stands for, or as it is. */
+  readonly urlOf: (request: Request) => string;
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** The same, always as a promise. */
   readonly handle: (request: Request) => Promise<Response>;
@@ -124,6 +146,30 @@ export function faultResponse(fault: Fault, more: Readonly<Record<string, string
   return madeOf(fault, new Response(body, { status: fault.status, headers }));
 }
 
+/** A fault in the form of a plugin; as `faultResponse` where there is none, or where it fails. */
+export function formatted(fault: Fault, { format, request, headers = {}, log }: FormatOptions): Response {
+  if (!format) return faultResponse(fault, headers);
+  const { code, status, problems, retryAfter } = fault;
+  const message = problems.map(withoutSecrets);
+  try {
+    const shown = new Fault(code, { status, message, ...(retryAfter !== undefined && { retryAfter }) });
+    const answer = format.answer(shown, request);
+    for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value);
+    return madeOf(fault, answer);
+  } catch (error) {
+    log.error('an error could not be written in the form of its plugin', { code, error });
+    return faultResponse(fault, headers);
+  }
+}
+
+interface FormatOptions {
+  readonly format: Pick<ErrorFormat, 'answer'> | undefined;
+  readonly request: Request;
+  /** Headers that the answer has in every form. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly log: Log;
+}
+
 /** `METHOD pattern` of the routes with such an operation. */
 function routesWith(
   routes: readonly AnyElysia[],
@@ -150,17 +196,16 @@ const noApi = new Fault('node.no_api', {
 function nothingThere(
   { method }: Request,
   { allowed, near }: { allowed: readonly string[]; near: () => string | undefined },
-): Response {
+): { fault: Fault; headers?: Readonly<Record<string, string>> } {
   if (allowed.length === 0) {
     const meant = near();
     // A masked hint is useless.
     const isShown = meant !== undefined && withoutSecrets(meant) === meant;
     const hint = isShown ? ` Did you mean ${meant}?` : '';
-    return faultResponse(
-      new Fault('route.not_found', { status: 404, message: `There is no route at this path.${hint}` }),
-    );
+    const message = `There is no route at this path.${hint}`;
+    return { fault: new Fault('route.not_found', { status: 404, message }) };
   }
-  const message = `${method} is not allowed here. Allowed: ${allowed.join(', ')}.`;
-  const fault = new Fault('route.method_not_allowed', { status: 405, message });
-  return faultResponse(fault, { allow: allowed.join(', ') });
+  const allow = allowed.join(', ');
+  const message = `${method} is not allowed here. Allowed: ${allow}.`;
+  return { fault: new Fault('route.method_not_allowed', { status: 405, message }), headers: { allow } };
 }

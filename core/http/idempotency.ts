@@ -5,7 +5,7 @@ import type { Kit } from '../plugin/plugin.ts';
 import type { ResourceCommit, Store, StoredResource } from '../ports/store.ts';
 import { bodyBytes } from './body.ts';
 import { addressed, type Caller, unaddressed } from './caller.ts';
-import { faultResponse } from './http.ts';
+import { formatted } from './http.ts';
 import { quota } from './quota.ts';
 
 const kind = 'idempotency';
@@ -90,7 +90,8 @@ export function idempotent(kit: IdempotencyKit, options: { recordsPerAccount?: n
 
     const until = clock.now() + patience;
     for (;;) {
-      const answer = await attempt({ id, account, request: content, caller }, options);
+      const write = (fault: Fault) => formatted(fault, { format: kit.errors, request, log: kit.log });
+      const answer = await attempt({ id, account, request: content, caller, write }, options);
       if (answer) return answer;
       if (clock.now() >= until) throw stillRunning();
       await new Promise<void>((resolve) => clock.at(clock.now() + poll, resolve));
@@ -98,13 +99,15 @@ export function idempotent(kit: IdempotencyKit, options: { recordsPerAccount?: n
   };
 }
 
-type IdempotencyKit = Pick<Kit, 'caller' | 'clock' | 'log' | 'resources' | 'deployment' | 'use'>;
+type IdempotencyKit = Pick<Kit, 'caller' | 'clock' | 'errors' | 'log' | 'resources' | 'deployment' | 'use'>;
 
 interface AttemptPlace {
   readonly id: string;
   readonly account: string;
   readonly request: string;
   readonly caller: Caller;
+  /** The answer to a fault, in the form of the plugin. */
+  write(fault: Fault): Response;
 }
 
 /** Runs a request unless its answer is stored, and stores its answer. Undefined: it runs already. */
@@ -131,7 +134,7 @@ function attempter(
     return other?.incarnation === by.incarnation && other.isAlive;
   };
 
-  return async ({ id, account, request, caller }, options) => {
+  return async ({ id, account, request, caller, write: written }, options) => {
     const stored = await resources.get(kind, id);
     const isFresh = stored !== undefined && !isExpired(stored, clock.now());
     const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
@@ -157,12 +160,15 @@ function attempter(
     try {
       if ((await write({ ...memory, by }, place)) === 'conflict') return undefined;
       const one = { id: memory.id, isRepeat: isFresh, caller: unaddressed(caller, memory.id) };
-      const response = await options.run(one).catch(answerOf);
+      const response = await options.run(one).catch((error: unknown) => {
+        if (error instanceof Fault) return written(error);
+        throw error;
+      });
       if (response.status >= 500 || passing.has(response.status)) {
         await remember();
         return response;
       }
-      const shown = options.isSecret && response.ok ? faultResponse(shownOnce(memory.id)) : response;
+      const shown = options.isSecret && response.ok ? written(shownOnce(memory.id)) : response;
       const answer = await answerFrom(shown);
       await remember(answer);
       if (!response.ok) return response;
@@ -214,11 +220,6 @@ function rowOf(place: Omit<StoredResource, 'body'>): ResourceCommit['rows'][numb
 
 function isExpired(row: StoredResource, now: number): boolean {
   return row.createdAt + lifetime <= now;
-}
-
-function answerOf(error: unknown): Response {
-  if (error instanceof Fault) return faultResponse(error);
-  throw error;
 }
 
 /** What is stored, with the URLs of this caller. */

@@ -1,5 +1,5 @@
 import type { Kit } from '../plugin/plugin.ts';
-import { authenticate, authenticator, type Principal } from './auth.ts';
+import { type AuthenticationOptions, authenticateBy, authenticator, type Principal } from './auth.ts';
 import { type Attempt, idempotent } from './idempotency.ts';
 
 /** A request with a valid API key. */
@@ -14,20 +14,20 @@ export interface Call {
 type Handler = (context: any) => Promise<Response>;
 
 /** Handlers for the routes of one plugin that need an API key. */
-export function keyedRoutes(kit: Kit): KeyedRoutes {
-  const keys = kit.use(authenticator);
+export function keyedRoutes(kit: Kit, options: AuthenticationOptions = {}): KeyedRoutes {
+  const how = { ...options, keys: kit.use(authenticator) };
   const once = idempotent(kit);
   return {
     keyed:
       (answer) =>
       async ({ request, params }) =>
-        answer({ request, params, principal: await authenticate(request, keys) }),
+        answer({ request, params, principal: await authenticateBy(request, how) }),
     once:
-      (answer, options) =>
+      (answer, { isSecret } = {}) =>
       async ({ request, params }) => {
-        const principal = await authenticate(request, keys);
+        const principal = await authenticateBy(request, how);
         const run = (attempt: Attempt) => answer({ request, params, principal, ...attempt });
-        return once(request, { ...options, account: principal.accountId, run });
+        return once(request, { ...(isSecret && { isSecret }), account: principal.accountId, run });
       },
   };
 }

@@ -9,6 +9,8 @@ export interface Operation {
   readonly name: string;
   /** For everyone. Otherwise a key is needed, and the faults of keys and store are among its errors unsaid. */
   readonly isOpen?: true;
+  /** How a key may be given: `key` is `Authorization: Bearer` (default), `basic` its id and secret (RFC 7617). */
+  readonly credentials?: readonly ('key' | 'basic')[];
   /** Answered by nodes of every role: health, metrics, playback. All else needs the role `api`. */
   readonly isOnEveryNode?: true;
   /** Schemas of path parameters; default: an id. A name that the path has not is that of its `*`. */

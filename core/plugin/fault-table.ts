@@ -44,6 +44,7 @@ export const coreFaults: FaultTable = {
     'intake.too_large': 'The file is too large; the message names the limit.',
     'intake.beyond': 'More data was sent than the announced length.',
     'blobs.too_large': 'Larger than the blob store accepts. Nothing was written.',
+    'events.payload_too_large': 'The payload of an event of a plugin is larger than 64 KiB as JSON.',
     'bus.too_large': 'A command is larger than 2 MiB as JSON. It was not sent.',
   }),
   ...faultsOf(416, {
@@ -64,6 +65,7 @@ export const coreFaults: FaultTable = {
     'server.stopping': 'The server is stopping. Try again.',
     'decision.unavailable': 'A plugin that must decide whether this is allowed fails to do so. Try again.',
     'node.unreachable': 'The node that has the answer cannot be reached. Try again.',
+    'events.flooded': 'Too many events of a plugin wait to be written. Nothing was written. Try again.',
     'plugin.failed':
       'The plugin that answers this could not be started, so it is off; the log of the server says why.',
     'jobs.full': 'Too many jobs of this kind are waiting. Nothing was written. Try again.',

@@ -3,6 +3,7 @@ import type { AnyElysia } from 'elysia';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Caller } from '../http/caller.ts';
+import type { ErrorFormat } from '../http/error-format.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Outbound } from '../ports/outbound.ts';
@@ -11,7 +12,7 @@ import type { Actors, ActorType } from './actor.ts';
 import type { Decide, Deciders } from './decide.ts';
 import type { PortDrivers } from './driver.ts';
 import type { Effect } from './effect.ts';
-import type { EventFeed } from './events.ts';
+import type { EventDeclaration, Events } from './events.ts';
 import type { MediaSubscriber, PublishedBroadcast } from './media.ts';
 import type { LostNode, Nodes } from './nodes.ts';
 import type { Derivation, DerivationSet, Field, FieldSet, ResourceKind } from './resource.ts';
@@ -58,9 +59,10 @@ export interface Plugin<C extends TObject = TObject> {
   // biome-ignore lint/suspicious/noExplicitAny: the machines of one plugin have different types
   readonly actors?: readonly ActorType<any, StepKit<C>>[];
   /**
-   * Events that it emits, with one sentence each. One of the account '' is for other plugins alone: no client hears of it.
+   * Events that it emits, with one sentence each, or more. Names of a plugin that does not ship with the program begin with
+   * its id: `acme-views.milestone`.
    */
-  readonly emits?: Readonly<Record<string, string>>;
+  readonly emits?: Readonly<Record<string, EventDeclaration>>;
   /**
    * Orders that its machines emit (`order.*`), and how a node carries them out. Must be harmless twice. One that names a
    * `node` and its `incarnation` is for that process alone, and is dropped when it has ended; others are carried out
@@ -98,6 +100,15 @@ export interface Plugin<C extends TObject = TObject> {
   /** Drivers that it brings, for the config to choose. */
   readonly drivers?: PortDrivers<C>;
   readonly routes?: (kit: Kit<C>) => AnyElysia;
+  /** How errors of its routes are written, for a plugin that speaks another API. Default: as everywhere. */
+  readonly errors?: ErrorFormat<Static<C>>;
+  /**
+   * Host names and the paths that they stand for: with `{ 'stream.example.com': '/mux/stream' }` a request for `/x` at that host is
+   * answered as one for `/mux/stream/x`. `caller.baseUrl` is `publicUrl` there.
+   */
+  readonly hosts?: (config: Static<C>) => Readonly<Record<string, string>>;
+  /** RTMP applications that encoders may name beside `live`: `app` stands for `rtmp://<host>/app/<streamKey>`. */
+  readonly rtmpApps?: (config: Static<C>) => readonly string[];
   /** Routes below `/internal/`, for other nodes alone: what `kit.nodes.request` asks. Nobody else gets there. */
   readonly nodeRoutes?: (kit: Kit<C>) => AnyElysia;
   /** Starts it; returns its stop. What it provides is provided before this resolves. */
@@ -118,7 +129,10 @@ export interface Kit<C extends TObject = TObject> {
   readonly clock: Clock;
   readonly actors: Actors;
   readonly resources: Resources;
-  readonly events: EventFeed;
+  /** Events of all plugins, and the way to write one of its own without an actor. */
+  readonly events: Events;
+  /** How errors of its routes are written, if the plugin declares a form of its own. */
+  readonly errors?: Pick<ErrorFormat, 'answer'>;
   readonly blobs: Blobs;
   /** The only way to call an address that a user chose. */
   readonly outbound: Outbound;

@@ -1,3 +1,4 @@
+import { exampleId } from '../../core/base/ids.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
@@ -25,6 +26,11 @@ import { uploadKind } from './uploads/request.ts';
 import { uploadTries } from './uploads/tries.ts';
 import { uploading } from './uploads/uploading.ts';
 
+/** Of events, as an example. */
+const payload = {
+  asset: { id: exampleId, name: 'Example', status: 'ready', playbackId: '0'.repeat(16) },
+};
+
 /** Video files of an account, and everything that makes one. */
 export default definePlugin({
   id: 'assets',
@@ -41,11 +47,14 @@ export default definePlugin({
   effects: { 'asset.erase': eraseEffect },
   duties: { sweep: sweeping, retention: retaining },
   emits: {
-    'asset.created': 'An asset was created; its file has not arrived yet.',
-    'asset.updated': 'The name or user tags of an asset were changed, or its file was replaced.',
-    'asset.ready': 'The file of an asset is available.',
-    'asset.failed': 'An asset gets no file; `statusMessage` gives the reason.',
-    'asset.deleted': 'An asset was deleted.',
+    'asset.created': { meaning: 'An asset was created; its file has not arrived yet.', payload },
+    'asset.updated': {
+      meaning: 'The name or user tags of an asset were changed, or its file was replaced.',
+      payload,
+    },
+    'asset.ready': { meaning: 'The file of an asset is available.', payload },
+    'asset.failed': { meaning: 'An asset gets no file; `statusMessage` gives the reason.', payload },
+    'asset.deleted': { meaning: 'An asset was deleted.', payload },
   },
   faults: {
     'asset.not_found': { status: 404, meaning: 'There is no asset of this id in your account.' },

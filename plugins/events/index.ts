@@ -9,7 +9,7 @@ import { keyedRoutes } from '../../core/http/keyed.ts';
 import { idSchema, text } from '../../core/http/operation.ts';
 import { invalidQuery } from '../../core/http/query.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
-import { eventNames } from './contract.ts';
+import { knownEvents } from './contract.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
 
 /** `GET /api/events`: an account's events as they happen, as server-sent events. */
@@ -41,6 +41,7 @@ export default definePlugin({
     const keys = kit.use(authenticator);
     const { keyed } = keyedRoutes(kit);
     const { maxStreams, maxStreamsOfAccount } = kit.config;
+    const known = knownEvents(kit.events.declared);
     let open = 0;
     const openOf = new Map<string, number>();
     const count = (account: string, change: 1 | -1) => {
@@ -55,7 +56,7 @@ export default definePlugin({
         const { accountId } = principal;
         const query = new URL(request.url).searchParams;
         const type = query.get('type');
-        refuseMisspelt(type);
+        refuseMisspelt(type, known);
         const lastId = request.headers.get('last-event-id');
         const from = lastId === null ? undefined : await kit.events.position(lastId, { account: accountId });
         if (lastId !== null && from === undefined) {
@@ -111,10 +112,10 @@ export default definePlugin({
   },
 });
 
-/** Events of external plugins may have any name, but a misspelt name of ours would never match and never be noticed. */
-function refuseMisspelt(type: string | null): void {
-  if (type === null || eventNames.has(type)) return;
-  const meant = nearMiss(type, eventNames);
+/** A plugin may be off for now, but a misspelt name would never match and never be noticed. */
+function refuseMisspelt(type: string | null, known: ReadonlySet<string>): void {
+  if (type === null || known.has(type)) return;
+  const meant = nearMiss(type, known);
   if (meant !== undefined) throw invalidQuery(`type: there is no event ${type}; did you mean ${meant}?`);
 }
 

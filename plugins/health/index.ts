@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
+import { exampleId } from '../../core/base/ids.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
 import { keyedRoutes } from '../../core/http/keyed.ts';
@@ -20,7 +21,11 @@ export default definePlugin({
   needs: [authenticator, streams, health],
   provides: [health],
   emits: {
-    'stream.health': 'A broadcast became unhealthy or healthy again; `payload.health` says why.',
+    'stream.health': {
+      meaning: 'A broadcast became unhealthy or healthy again; `payload.health` says why.',
+      payload: { health: { sessionId: exampleId, isHealthy: true, issues: [] } },
+      hasStream: true,
+    },
   },
   start(kit) {
     const watch = healthWatch(kit);

@@ -1,3 +1,4 @@
+import { exampleId } from '../../core/base/ids.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
@@ -11,6 +12,9 @@ import { TargetReconciler } from './reconciler.ts';
 import { routes } from './routes.ts';
 import { lostNode, reconcilePushes, sessionEnded } from './session-ended.ts';
 
+/** Of events, as an example. */
+const payload = { target: { id: exampleId, name: 'Example', profile: 'source' } };
+
 /** Multistream targets, the field by which streams name them, and the pushes of broadcasts to them. */
 export default definePlugin({
   id: 'multistream',
@@ -20,11 +24,19 @@ export default definePlugin({
   config,
   actors: [push],
   emits: {
-    'multistream.connected': 'A broadcast is being sent to a multistream target.',
-    'multistream.disconnected':
-      'A broadcast is no longer sent: the target was lost or removed, or the broadcast has ended.',
-    'multistream.error':
-      'A target cannot be reached, was lost, or is too slow for the broadcast; `payload.error` says why.',
+    'multistream.connected': {
+      meaning: 'A broadcast is being sent to a multistream target.',
+      ...{ payload, hasStream: true },
+    },
+    'multistream.disconnected': {
+      meaning: 'A broadcast is no longer sent: the target was lost or removed, or the broadcast has ended.',
+      ...{ payload, hasStream: true },
+    },
+    'multistream.error': {
+      meaning:
+        'A target cannot be reached, was lost, or is too slow for the broadcast; `payload.error` says why.',
+      ...{ payload: { ...payload, error: 'An example.' }, hasStream: true },
+    },
   },
   reactions: { 'session.over': sessionEnded },
   lostNode,

@@ -5,6 +5,7 @@ import type { Caller } from '../../core/http/caller.ts';
 import { idSchema } from '../../core/http/operation.ts';
 import type { PlaySubject } from '../../core/plugin/decide.ts';
 import { collection } from '../../core/plugin/token.ts';
+import type { PlaybackAliases } from '../../core/vod/aliases.ts';
 
 const sourceSchema = object({
   hrn: Type.String({
@@ -76,6 +77,9 @@ export const neverReady = new Fault('playback.failed', {
   status: 404,
   message: 'This video could not be prepared.',
 });
+
+/** Other names of what can be watched: in URLs of live streams, recordings and assets, and in `/api/playback/{id}`. */
+export const playbackAliases = collection<PlaybackAliases>('playback.aliases');
 
 /** Whatever can be watched; the first that knows an id answers. Plugins offer theirs whether playback is on or not. */
 export const playables = collection<Playable>('playables');

@@ -7,12 +7,14 @@ import { json, storeFaults } from '../../core/http/operation.ts';
 import { gateFaults, playGate } from '../../core/http/play-gate.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { findByName } from '../../core/vod/aliases.ts';
 import {
   type Found,
   neverReady,
   notReady,
   type PlaybackInfo,
   playables,
+  playbackAliases,
   playbackSchema,
 } from './contract.ts';
 
@@ -37,6 +39,7 @@ export default definePlugin({
   routes(kit) {
     const known = kit.offered(playables);
     const gate = playGate(kit);
+    const byName = findByName({ aliases: kit.offered(playbackAliases), clock: kit.clock });
     const find = async (id: string, caller: Caller): Promise<Found | undefined> => {
       let unready: unknown;
       let behind: unknown;
@@ -72,7 +75,7 @@ export default definePlugin({
     };
     const answer = async (id: string, request: Request): Promise<Response> => {
       const caller = kit.caller(request);
-      const found = await find(id, caller);
+      const found = await byName(id, (one) => find(one, caller));
       if (!found)
         throw new Fault('playback.not_found', {
           status: 404,
@@ -95,7 +98,10 @@ export default definePlugin({
           isOnEveryNode: true,
           path: { id: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
           answers: { 200: json(playbackSchema, 'How it is watched.') },
-          faults: [...gateFaults, 'playback.not_found', notReady.code, neverReady.code, ...storeFaults],
+          faults: [
+            ...[...gateFaults, 'playback.not_found', notReady.code, neverReady.code, 'server.busy'],
+            ...storeFaults,
+          ],
         }),
       )
       .options('/api/playback/*', preflight, saysPreflight('preflightPlayback'));

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { exampleId } from '../../core/base/ids.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
@@ -25,6 +26,14 @@ import { sweeping } from './sweep.ts';
 
 const recordSchema = Type.Boolean({ description: 'Whether new sessions are recorded.' });
 
+/** Payload of `recording.ready`, as an example. */
+const readyExample = {
+  recordingUrl: `https://example.com/recordings/${exampleId}/index.m3u8`,
+  mp4Url: `https://example.com/recordings/${exampleId}/source.mp4`,
+  session: { id: exampleId, kind: 'stream', parentId: exampleId },
+  assetId: exampleId,
+};
+
 /** What is broadcast is written down where `record` says so, and becomes an asset when its session is over. */
 export default definePlugin({
   id: 'recordings',
@@ -44,10 +53,16 @@ export default definePlugin({
   ],
   actors: [recording],
   emits: {
-    'recording.started': 'A session that is recorded is on the air.',
-    'recording.waiting':
-      'A recorded stream is off the air; its recording is finished when it does not come back in time.',
-    'recording.ready': 'A recording can be watched and downloaded; `payload` says where.',
+    'recording.started': { meaning: 'A session that is recorded is on the air.', hasStream: true },
+    'recording.waiting': {
+      meaning:
+        'A recorded stream is off the air; its recording is finished when it does not come back in time.',
+      hasStream: { isActive: false },
+    },
+    'recording.ready': {
+      meaning: 'A recording can be watched and downloaded; `payload` says where.',
+      ...{ payload: readyExample, hasStream: true },
+    },
   },
   effects: {
     'recording.finish': finishEffect,

@@ -4,9 +4,10 @@ import { idSchema } from '../../core/http/operation.ts';
 import { playGate } from '../../core/http/play-gate.ts';
 import { preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { faultMaker, faultsOf } from '../../core/plugin/fault-table.ts';
+import { findByName } from '../../core/vod/aliases.ts';
 import { type FoundFilm, filmRoute } from '../../core/vod/route.ts';
 import { assets, films } from '../assets/contract.ts';
-import { notReady as notWatchable, type Playable } from '../playback/contract.ts';
+import { notReady as notWatchable, type Playable, playbackAliases } from '../playback/contract.ts';
 import type { RecordingsKit } from './config.ts';
 import { assetIdOf, isUnfinished, linksOf, recordingOf } from './recording.ts';
 
@@ -18,6 +19,7 @@ const fault = faultMaker(playbackFaults);
 
 /** `/recordings/{sessionId}/…`: finished recordings, for everyone. */
 export function playbackRoutes(kit: RecordingsKit): AnyElysia {
+  const byName = findByName({ aliases: kit.offered(playbackAliases), clock: kit.clock });
   return new Elysia()
     .use(
       filmRoute('/recordings', {
@@ -26,7 +28,7 @@ export function playbackRoutes(kit: RecordingsKit): AnyElysia {
           'A finished recording for everyone: `index.m3u8` is the playlist to open, `source.mp4` the film as one file.',
         id: { name: 'sessionId', schema: idSchema },
         faults: ['recording.not_found', 'recording.not_ready'],
-        find: (sessionId) => readyFilm(sessionId, kit),
+        find: (name) => byName(name, (sessionId) => readyFilm(sessionId, kit)),
         absent: notFound,
         films: kit.use(films),
         gate: playGate(kit),

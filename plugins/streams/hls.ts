@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/base/fault.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
 import { says } from '../../core/http/http.ts';
 import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
 import { gateFaults } from '../../core/http/play-gate.ts';
@@ -8,6 +8,8 @@ import { preconditions } from '../../core/http/preconditions.ts';
 import { publicPreflightAge, saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
 import { services } from '../../core/plugin/services.ts';
+import { findByName } from '../../core/vod/aliases.ts';
+import { playbackAliases } from '../playback/contract.ts';
 import type { StreamsKit } from './config.ts';
 import { type LiveFile, liveFiles } from './contract.ts';
 import { playlistLocations } from './edge/playlist-locations.ts';
@@ -22,20 +24,24 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   const media = kit.use(services.media);
   const others = kit.deployment.isAlone ? singleNode(kit) : edgeProxy(kit);
   const gate = liveGate(kit);
+  const found = liveByName(kit);
   const answer = async (request: Request, of: { playbackId: string; file: string }): Promise<Response> => {
     const query = new URL(request.url).searchParams;
     checkQuery(query);
-    if (gate) await gate.admit(request, of);
     const viewer = viewerOf(request, { file: of.file, query, kit });
     const viewers = viewer === undefined ? {} : { viewers: [viewerId(viewer)] };
-    const asked = { ...of, query, signal: request.signal, ...viewers };
-    const served = media.serve(asked);
-    const made = served ? liveResponse(await served) : await others.serve(asked);
-    return gate ? gate.seal(made) : made;
+    const serve = async (playbackId: string) => {
+      if (gate) await gate.admit(request, { ...of, playbackId });
+      const asked = { ...of, playbackId, query, signal: request.signal, ...viewers };
+      const served = media.serve(asked);
+      const made = served ? liveResponse(await served) : await others.serve(asked);
+      return gate ? gate.seal(made) : made;
+    };
+    return found(of.playbackId, serve);
   };
 
   return new Elysia()
-    .use(liveFileRoutes(kit, { others, gate }))
+    .use(liveFileRoutes(kit, { others, gate, found }))
     .get(
       '/hls/:playbackId/*',
       ({ params: { playbackId, '*': file }, request }) =>
@@ -76,6 +82,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
             'playback.too_many_waiting',
             'query.invalid',
             'node.unreachable',
+            'server.busy',
             ...storeFaults,
           ],
         },
@@ -91,7 +98,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
 /** `/hls/{playbackId}/{name}` for the files that other plugins make of live streams: on this node, or the one that has the stream. */
 function liveFileRoutes(
   kit: StreamsKit,
-  { others, gate }: { others: EdgeProxy; gate: LiveGate | undefined },
+  { others, gate, found }: { others: EdgeProxy; gate: LiveGate | undefined; found: LiveByName },
 ): AnyElysia {
   const app = new Elysia();
   for (const file of kit.offered(liveFiles)) {
@@ -99,7 +106,7 @@ function liveFileRoutes(
     app.get(
       `/hls/:playbackId/${name}`,
       ({ params: { playbackId }, request }: { params: Record<string, string>; request: Request }) =>
-        answerOf(file, { playbackId, request, others, gate }).catch(withCors),
+        found(playbackId, (id) => answerOf(file, { playbackId: id, request, others, gate })).catch(withCors),
       says(summary, {
         ...operation,
         isOpen: true,
@@ -107,12 +114,31 @@ function liveFileRoutes(
         path: { playbackId: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
         faults: [
           ...[...gateFaults, 'playback.not_live', 'playback.too_many_waiting', 'node.unreachable'],
-          ...[...operation.faults, ...storeFaults],
+          ...['server.busy', ...operation.faults, ...storeFaults],
         ],
       }),
     );
   }
   return app;
+}
+
+/** Serves a live stream by its playback id, or by an alias of it. Throws `playback.not_live` where there is none. */
+type LiveByName = (name: string, serve: (playbackId: string) => Promise<Response>) => Promise<Response>;
+
+function liveByName(kit: StreamsKit): LiveByName {
+  const aliases = kit.offered(playbackAliases);
+  if (aliases.length === 0) return (playbackId, serve) => serve(playbackId);
+  const byName = findByName({ aliases, clock: kit.clock });
+  return async (name, serve) => {
+    const answer = await byName(name, (playbackId) =>
+      serve(playbackId).catch((error: unknown) => {
+        if (!hasCode(error, 'playback.not_live')) throw error;
+        return undefined;
+      }),
+    );
+    if (!answer) throw notLive();
+    return answer;
+  };
 }
 
 async function answerOf(

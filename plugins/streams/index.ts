@@ -1,6 +1,7 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { unlessRefused } from '../../core/base/fault.ts';
 import { authenticator } from '../../core/http/auth.ts';
+import { streamDescribers } from '../../core/plugin/events.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import type { FieldSet } from '../../core/plugin/resource.ts';
 import { services } from '../../core/plugin/services.ts';
@@ -9,7 +10,7 @@ import { playables } from '../playback/contract.ts';
 import { broadcast, lostNode } from './actor.ts';
 import { acceptPublishes } from './admission.ts';
 import { config, type StreamsKit } from './config.ts';
-import { type StreamState, stream, streams } from './contract.ts';
+import { type StreamState, type Streams, stream, streams } from './contract.ts';
 import { documentOf, owned, parent, type StreamDocument } from './document.ts';
 import { internalHls } from './edge/node-routes.ts';
 import { readLive } from './live-figures.ts';
@@ -31,14 +32,26 @@ export default definePlugin({
   needs: [authenticator, services.media, services.volatile],
   provides: [streams],
   resources: [{ ...stream, ownFields: Object.keys(ownFields) }],
-  offers: [offer(playables, livePlayable)],
+  offers: [offer(playables, livePlayable), offer(streamDescribers, describer)],
   actors: [broadcast],
   emits: {
-    'stream.started': 'The stream is on the air: its playlist works.',
-    'stream.idle': 'The stream is off the air: its playlist no longer works.',
-    'session.started': 'Only for plugins: a session is on the air, for the first time or again.',
-    'session.idle': 'Only for plugins: a session is off the air, and may come back.',
-    'session.over': 'Only for plugins: a session that was on the air is over and cannot come back.',
+    'stream.started': { meaning: 'The stream is on the air: its playlist works.', hasStream: true },
+    'stream.idle': {
+      meaning: 'The stream is off the air: its playlist no longer works.',
+      hasStream: { isActive: false },
+    },
+    'session.started': {
+      meaning: 'Only for plugins: a session is on the air, for the first time or again.',
+      webhooks: false,
+    },
+    'session.idle': {
+      meaning: 'Only for plugins: a session is off the air, and may come back.',
+      webhooks: false,
+    },
+    'session.over': {
+      meaning: 'Only for plugins: a session that was on the air is over and cannot come back.',
+      webhooks: false,
+    },
   },
   orders: {
     'order.publish.close': (order: { token: string; reason: string }, kit) =>
@@ -74,26 +87,15 @@ export default definePlugin({
   async start(kit: StreamsKit) {
     const live = livePublisher(kit);
     const shown = kit.resources.fields(stream);
-    const stored = async (id: string) => {
-      const row = await kit.resources.get('stream', id);
-      return row && documentOf(row);
-    };
     kit.provide(streams, {
       async setFields(principal, { id, fields }) {
         const document = await parent(principal, { id, kit });
         await changeStream(document, { body: fields, principal, kit });
       },
       find: async (principal, id) => stateOf(await owned(principal, { id, kit }), shown),
-      async describe(id) {
-        const document = await stored(id);
-        if (!document) return undefined;
-        const state = await readLive(document, kit);
-        const { publicUrl: baseUrl } = kit.deployment;
-        const now = { at: kit.clock.now(), fields: shown, state, baseUrl };
-        return { ...stateOf(document, shown), body: presentForEvent(document, now) };
-      },
+      describe: describer(kit),
       async current(id) {
-        const document = await stored(id);
+        const document = await stored(id, kit);
         return document && stateOf(document, shown);
       },
       async noteRecording(streamId, note) {
@@ -109,6 +111,23 @@ export default definePlugin({
     };
   },
 });
+
+async function stored(id: string, { resources }: StreamsKit): Promise<StreamDocument | undefined> {
+  const row = await resources.get('stream', id);
+  return row && documentOf(row);
+}
+
+function describer(kit: StreamsKit): Streams['describe'] {
+  const fields = kit.resources.fields(stream);
+  return async (id) => {
+    const document = await stored(id, kit);
+    if (!document) return undefined;
+    const state = await readLive(document, kit);
+    const { publicUrl: baseUrl } = kit.deployment;
+    const body = presentForEvent(document, { at: kit.clock.now(), fields, state, baseUrl });
+    return { ...stateOf(document, fields), body };
+  };
+}
 
 function stateOf(document: StreamDocument, shown: FieldSet): StreamState {
   const { id, account, parentId, streamKey, isActive, isOver = false, nodes = [] } = document;

@@ -1,3 +1,4 @@
+import { exampleId } from '../../core/base/ids.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { reactionParked } from '../../core/plugin/parked-reaction.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
@@ -9,8 +10,16 @@ export default definePlugin({
   summary: 'the state of the deployment, for operators',
   needs: [authenticator],
   emits: {
-    [reactionParked]:
-      'Only to the admin account: a reaction of a plugin failed for a day and is not tried any more; `payload.reaction` names it.',
+    [reactionParked]: {
+      meaning:
+        'Only to the admin account: a reaction of a plugin failed for a day and is not tried any more; `payload.reaction` names it.',
+      payload: {
+        reaction: {
+          ...{ id: exampleId, plugin: 'example', event: { id: exampleId, type: 'stream.started' } },
+          ...{ failedAt: 1767225600000, tries: 1, error: 'Error: an example' },
+        },
+      },
+    },
   },
   faults: reactionFaults,
   routes: reactionRoutes,

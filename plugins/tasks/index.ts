@@ -1,4 +1,5 @@
 import { Fault } from '../../core/base/fault.ts';
+import { exampleId } from '../../core/base/ids.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { config } from './config.ts';
@@ -8,6 +9,11 @@ import { lane, laneReactions, lookEffect } from './lane.ts';
 import { routes } from './routes.ts';
 import { runEffect } from './run.ts';
 import { lostNode, making, task } from './task.ts';
+
+/** Of events, as an example. */
+const payload = {
+  task: { id: exampleId, type: 'import', status: { phase: 'completed' }, outputAssetId: exampleId },
+};
 
 /** Long-running work of an account, and its progress. */
 export default definePlugin({
@@ -22,11 +28,11 @@ export default definePlugin({
   reactions: laneReactions,
   lostNode,
   emits: {
-    'task.spawned': 'A task was created.',
-    'task.updated': 'A task changed its phase. Progress alone emits no event.',
-    'task.completed': 'A task has its result: `output`.',
-    'task.failed': 'A task failed; `status.errorMessage` says why.',
-    'task.admitted': 'Only for plugins: a task may run now.',
+    'task.spawned': { meaning: 'A task was created.', payload },
+    'task.updated': { meaning: 'A task changed its phase. Progress alone emits no event.', payload },
+    'task.completed': { meaning: 'A task has its result: `output`.', payload },
+    'task.failed': { meaning: 'A task failed; `status.errorMessage` says why.', payload },
+    'task.admitted': { meaning: 'Only for plugins: a task may run now.', webhooks: false },
   },
   faults: {
     'task.not_found': { status: 404, meaning: 'There is no task of this id in your account.' },

@@ -8,8 +8,9 @@ import type { config, WebhooksKit } from './config.ts';
 import { webhookCounts } from './counts.ts';
 import { delivery, deliveryId, retries } from './delivery.ts';
 import { endpoints, heldUntil } from './endpoints.ts';
+import { deliveryBody } from './formats.ts';
 import type { LogEntry } from './log-entry.ts';
-import { deliveryBody, type Sent, send } from './send.ts';
+import { type Sent, send } from './send.ts';
 import { type Webhook, wants, webhookKind, webhookOf } from './webhook.ts';
 
 /** What an attempt may take beside its request, ms. */
@@ -47,13 +48,15 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
       counts.ended('expired');
       return { outcome: 'over', entry: unsent(event, { webhook, input, kit }) };
     }
+    const body = deliveryBody(event, { webhook, kit });
+    // Its format has no words for this event.
+    if (body === undefined) return { outcome: 'over', entry: null };
 
     const mayFail = !isFirst || (await kit.use(retries).hasRoom(webhookId));
     const lane = isFirst ? { lane: job.actor.slice(job.actor.indexOf('/') + 1) } : {};
     const leave = mayFail ? kit.use(endpoints).enter(webhook, lane) : undefined;
     if (!leave) return deferred(event, { input, kit });
     try {
-      const body = deliveryBody(event.body, webhookId);
       const message = { deliveryId: event.id, event: event.type, streamId: streamId || null, body };
       const onStart = () => isFirst && job.attempt === 1 && counts.began(kit.clock.now() - event.at);
       const sent = await send(kit, { webhook, message, attempt, signal, onStart });

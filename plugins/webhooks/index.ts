@@ -5,11 +5,14 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { attemptEffect } from './attempt.ts';
 import { config, type WebhooksKit } from './config.ts';
+import { webhooks } from './contract.ts';
 import { countWebhooks, webhookCounts } from './counts.ts';
 import { delivery, retries, retryCount } from './delivery.ts';
 import { endpoints, WebhookEndpoints } from './endpoints.ts';
+import { formats, knownFormats } from './formats.ts';
 import { fanOut, lane, lostNode, refillEffect } from './lane.ts';
 import { sweepLog } from './purge.ts';
+import { registry, webhookRegistry } from './registry.ts';
 import { routes } from './routes.ts';
 
 /** Webhooks: an account's events, sent to its own addresses. */
@@ -17,8 +20,8 @@ export default definePlugin({
   id: 'webhooks',
   summary: 'events sent to addresses of the account',
   config,
-  needs: [authenticator, endpoints, retries, webhookCounts, services.volatile],
-  provides: [endpoints, retries, webhookCounts],
+  needs: [authenticator, endpoints, formats, registry, retries, webhookCounts, services.volatile],
+  provides: [endpoints, formats, registry, retries, webhookCounts, webhooks],
   actors: [lane, delivery],
   effects: { 'webhook.attempt': attemptEffect, 'webhook.refill': refillEffect },
   reactions: { '*': fanOut },
@@ -50,7 +53,11 @@ export default definePlugin({
     const { clock, config, log } = kit;
     const called = new WebhookEndpoints(kit);
     kit.provide(endpoints, called);
+    kit.provide(formats, knownFormats(kit));
     kit.provide(retries, retryCount(kit));
+    const all = webhookRegistry(kit);
+    kit.provide(registry, all);
+    kit.provide(webhooks, all.contract);
     kit.provide(webhookCounts, countWebhooks(kit, { endpoints: called }));
     const retention = milliseconds(config.logRetention);
     const stopSweeping = regularly(sweepInterval, {

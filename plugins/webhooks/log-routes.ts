@@ -7,12 +7,14 @@ import type { Attempt } from '../../core/http/idempotency.ts';
 import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
+import { maxEventName } from '../../core/plugin/events.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import { eventNames } from '../events/contract.ts';
+import { knownEvents } from '../events/contract.ts';
 import type { WebhooksKit } from './config.ts';
 import { webhookCounts } from './counts.ts';
 import { delivery, deliveryId } from './delivery.ts';
 import { endpoints } from './endpoints.ts';
+import { deliveryBody } from './formats.ts';
 import {
   entryOf,
   type LogEntry,
@@ -22,8 +24,9 @@ import {
   presentEntry,
   sentBody,
 } from './log-entry.ts';
-import { eventProblem } from './request-body.ts';
-import { deliveryBody, type Message, send } from './send.ts';
+import { registry } from './registry.ts';
+import { sampleBody } from './sample.ts';
+import { type Message, send } from './send.ts';
 import { type Webhook, webhooksOf } from './webhook.ts';
 
 /** The delivery log of a webhook, `test` and `resend`. */
@@ -31,8 +34,9 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   const { resources } = kit;
   const { keyed, once } = keyedRoutes(kit);
   const sendNow = manualAttempts(kit);
+  const names = [...knownEvents(kit.events.declared)];
   const testBody = bodyReader({
-    event: Type.String({ maxLength: 100, enum: [...eventNames], examples: ['stream.started'] }),
+    event: Type.String({ maxLength: maxEventName, enum: names, examples: ['stream.started'] }),
   });
   const fields = {
     id: { type: 'string' },
@@ -89,10 +93,11 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
       once(async (call) => {
         const to = await webhookFor(call, kit);
         const { event } = await testBody.read(call.request);
-        const problem = eventProblem([event]);
+        const problem = kit.use(registry).bodies.eventProblem([event]);
         if (problem) throw new Fault('body.invalid', { status: 422, message: `event: ${problem}` });
         const id = `test/${call.id}/${event}`;
-        const body = sampleBody(to, { id, event, at: kit.clock.now() });
+        const body = sampleBody(to, { id, event, kit });
+        if (body === undefined) throw unsaid(to, event);
         const message = { deliveryId: id, event, streamId: to.streamId, body };
         return answerWith(await sendNow(to, { ...call, message: async () => message }));
       }),
@@ -113,8 +118,8 @@ async function resend(
   const of = await entryFor(to, { id: call.params.logId, kit });
   const { deliveryId: eventId, event } = of;
   const message = async () => {
-    const body = await bodyAgain(of, { to, kit });
-    return { deliveryId: eventId, event, streamId: streamIn(body), body };
+    const body = await bodyAgain(of, { webhook: to, kit });
+    return { deliveryId: eventId, event, streamId: streamIn(body, to), body };
   };
   const sent = await sendNow(to, { ...call, message });
   // Ends the retries of this delivery.
@@ -192,63 +197,31 @@ function refusal(message: string, retryAfter: number): Fault {
   return new Fault('webhook.too_many_attempts', { status: 429, message, retryAfter });
 }
 
+function unsaid({ format }: Webhook, event: string): Fault {
+  const message = `event: the format ${format} of this webhook says nothing about ${event}`;
+  return new Fault('body.invalid', { status: 422, message });
+}
+
 /** The body of an earlier attempt, from the delivery log or the event log. Faults: 409 `webhook.body_gone`. */
 async function bodyAgain(
   of: LogEntry,
-  { to: { account, id }, kit }: { to: Webhook; kit: WebhooksKit },
-): Promise<string> {
+  { webhook, kit }: { webhook: Webhook; kit: WebhooksKit },
+): Promise<string | null> {
+  const { account } = webhook;
   const { body, isCut } = await sentBody(of, kit.resources);
   if (body !== null && !isCut) return body;
   const position = await kit.events.position(of.deliveryId, { account });
   if (position !== undefined) {
     const [event] = await kit.events.after(position - 1, { account, limit: 1 });
-    if (event) return deliveryBody(event.body, id);
+    const again = event && deliveryBody(event, { webhook, kit });
+    if (again !== undefined) return again;
   }
   const message = 'The body of this delivery is no longer kept in full, so it cannot be sent again.';
   throw new Fault('webhook.body_gone', { status: 409, message });
 }
 
-function streamIn(body: string): string | null {
+/** Bodies of other formats say it in words of their own. */
+function streamIn(body: string | null, { format, streamId }: Webhook): string | null {
+  if (body === null || format !== undefined) return streamId;
   return (JSON.parse(body) as { readonly stream?: { readonly id: string } }).stream?.id ?? null;
 }
-
-const none = '00000000-0000-4000-8000-000000000000';
-
-/** Body of a test: the shape of the event, with example values. */
-function sampleBody(webhook: Webhook, options: { id: string; event: string; at: number }): string {
-  const { id, event, at } = options;
-  const createdAt = Math.floor(at / 1000);
-  const [feature = ''] = event.split('.');
-  const stream = {
-    ...{ id: webhook.streamId ?? none, kind: 'stream', name: 'Example', userId: webhook.account, createdAt },
-    ...{ playbackId: '0'.repeat(16), isActive: event !== 'stream.idle' && event !== 'recording.waiting' },
-  };
-  const isOfStream = feature === 'stream' || feature === 'recording' || feature === 'multistream';
-  const payload = payloads[event] ?? payloads[feature];
-  return JSON.stringify({
-    ...{ id, webhookId: webhook.id, createdAt: at, timestamp: at, event },
-    ...(isOfStream && { stream }),
-    ...(payload !== undefined && { payload }),
-  });
-}
-
-const asset = { id: none, name: 'Example', status: 'ready', playbackId: '0'.repeat(16) };
-const payloads: Readonly<Record<string, unknown>> = {
-  asset: { asset },
-  task: { task: { id: none, type: 'import', status: { phase: 'completed' }, outputAssetId: none } },
-  multistream: { target: { id: none, name: 'Example', profile: 'source' } },
-  'multistream.error': { target: { id: none, name: 'Example', profile: 'source' }, error: 'An example.' },
-  'plugin.reaction_parked': {
-    reaction: {
-      ...{ id: none, plugin: 'example', event: { id: none, type: 'stream.started' } },
-      ...{ failedAt: 1767225600000, tries: 1, error: 'Error: an example' },
-    },
-  },
-  'stream.health': { health: { sessionId: none, isHealthy: true, issues: [] } },
-  'recording.ready': {
-    recordingUrl: `https://example.com/recordings/${none}/index.m3u8`,
-    mp4Url: `https://example.com/recordings/${none}/source.mp4`,
-    session: { id: none, kind: 'stream', parentId: none },
-    assetId: none,
-  },
-};

@@ -1,30 +1,20 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { Fault } from '../../core/base/fault.ts';
 import { says } from '../../core/http/http.ts';
 import type { Attempt } from '../../core/http/idempotency.ts';
 import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
-import { type Quota, quota } from '../../core/http/quota.ts';
 import type { WebhooksKit } from './config.ts';
-import { endpoints } from './endpoints.ts';
 import { statusOf } from './log-entry.ts';
 import { logRoutes } from './log-routes.ts';
-import { purge } from './purge.ts';
-import { checkStream, webhookBody, webhookBodyReader } from './request-body.ts';
-import { rotated } from './send.ts';
+import { registry } from './registry.ts';
 import { type Webhook, webhookKind, webhookOf, webhookSchema, webhooksOf } from './webhook.ts';
 
 /** `/api/webhook`: create, list, read, replace, delete. */
 export function routes(kit: WebhooksKit): AnyElysia {
-  const { resources, clock, config } = kit;
+  const { resources } = kit;
   const { keyed, once } = keyedRoutes(kit);
-  const places = quota({
-    clock,
-    most: config.maxPerAccount,
-    count: (account) => resources.count(webhookKind, { account }),
-    full: () => tooMany(config),
-  });
+  const { bodies, remove } = kit.use(registry);
   const fields = {
     id: { type: 'string' },
     name: { type: 'string' },
@@ -38,10 +28,10 @@ export function routes(kit: WebhooksKit): AnyElysia {
     .use(logRoutes(kit))
     .post(
       '/api/webhook',
-      once((call) => createWebhook(call, { kit, places })),
+      once((call) => createWebhook(call, kit)),
       says('Creates a webhook. 201 with the webhook; its secret is never shown.', {
         name: 'createWebhook',
-        body: webhookBodyReader,
+        body: bodies.reader,
         answers: { 201: json(webhookSchema, 'The webhook.') },
         faults: ['webhook.stream_unknown', 'webhook.too_many'],
       }),
@@ -76,7 +66,7 @@ export function routes(kit: WebhooksKit): AnyElysia {
         'Replaces a webhook. A new `sharedSecret` and the previous one both sign for 24 h. 200 with the webhook.',
         {
           name: 'replaceWebhook',
-          body: webhookBodyReader,
+          body: bodies.reader,
           answers: { 200: json(webhookSchema, 'The webhook.') },
           faults: ['webhook.not_found', 'webhook.busy', 'webhook.stream_unknown'],
         },
@@ -84,7 +74,10 @@ export function routes(kit: WebhooksKit): AnyElysia {
     )
     .delete(
       '/api/webhook/:id',
-      keyed((call) => deleteWebhook(call, { kit, places })),
+      keyed(async ({ principal, params }) => {
+        await remove(principal, params.id);
+        return new Response(null, { status: 204 });
+      }),
       says('Deletes a webhook, its waiting deliveries and its log. 204.', {
         name: 'deleteWebhook',
         answers: { 204: nothing },
@@ -95,59 +88,26 @@ export function routes(kit: WebhooksKit): AnyElysia {
 
 async function createWebhook(
   { request, principal, id }: Call & Attempt,
-  { kit, places }: { kit: WebhooksKit; places: Quota },
+  kit: WebhooksKit,
 ): Promise<Response> {
-  const own = webhooksOf(principal, kit);
-  const { name, url, events, streamId = null, sharedSecret = null } = await webhookBody(request, kit);
-  if (streamId !== null) await checkStream(streamId, { principal, kit });
-  let webhook = await own.find(id);
-  if (!webhook) {
-    await places.admit(principal.accountId);
-    const createdAt = kit.clock.now();
-    const secrets = rotated([], sharedSecret, createdAt);
-    webhook = { id, account: principal.accountId, name, url, events, streamId, secrets, createdAt };
-    if ((await own.create([webhook])) === 'conflict') webhook = await own.get(id);
-  }
+  const { bodies, create } = kit.use(registry);
+  const webhook = await create(principal, { id, body: await bodies.read(request) });
   return Response.json(await present(webhook, kit), { status: 201 });
 }
 
 async function replaceWebhook({ request, params, principal }: Call, kit: WebhooksKit): Promise<Response> {
-  const own = webhooksOf(principal, kit);
-  // Before the body is read: for a webhook of another account the answer is 404 whatever the body is.
-  const { url: former } = await own.get(params.id);
-  const { name, url, events, streamId = null, sharedSecret } = await webhookBody(request, kit);
-  const webhook = await own.change(params.id, async (before) => {
-    // The rest may be changed even if the stream was deleted in the meantime.
-    if (streamId !== null && streamId !== before.streamId) await checkStream(streamId, { principal, kit });
-    const { secrets } = before;
-    const kept = sharedSecret === undefined ? secrets : rotated(secrets, sharedSecret, kit.clock.now());
-    return { ...before, name, url, events, streamId, secrets: kept };
+  const { bodies, replace } = kit.use(registry);
+  const webhook = await replace(principal, {
+    id: params.id,
+    // A plugin whose event it names may be off for now.
+    read: ({ events: stored }) => bodies.read(request, { stored }),
   });
-  if (url !== former) kit.use(endpoints).reset(params.id);
   return Response.json(await present(webhook, kit));
 }
 
-async function deleteWebhook(
-  { params, principal }: Call,
-  { kit, places }: { kit: WebhooksKit; places: Quota },
-): Promise<Response> {
-  await webhooksOf(principal, kit).remove(params.id);
-  places.gone(principal.accountId);
-  kit.use(endpoints).reset(params.id);
-  purge(params.id, kit).catch((error: unknown) =>
-    kit.log.warn('the rest of a deleted webhook could not be removed; it expires', { error }),
-  );
-  return new Response(null, { status: 204 });
-}
-
 async function present(webhook: Webhook, { resources }: WebhooksKit): Promise<Record<string, unknown>> {
-  const { id, name, url, events, streamId, account, createdAt } = webhook;
+  const { id, name, url, events, streamId, format, account, createdAt } = webhook;
   const status = await statusOf(id, resources);
-  const only = streamId !== null && { streamId };
+  const only = { ...(streamId !== null && { streamId }), ...(format !== undefined && { format }) };
   return { id, kind: 'webhook', name, url, events, ...only, userId: account, createdAt, status };
-}
-
-function tooMany({ maxPerAccount }: { maxPerAccount: number }): Fault {
-  const message = `This account has ${maxPerAccount} webhooks, the most it may have. Delete some first.`;
-  return new Fault('webhook.too_many', { status: 409, message });
 }

@@ -1,8 +1,8 @@
-import { createHmac } from 'node:crypto';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import type { DeliveryQuestion, Refusal } from '../../core/plugin/decide.ts';
 import type { OutboundReason } from '../../core/ports/outbound.ts';
 import type { WebhooksKit } from './config.ts';
+import { deliveryHeaders, formatProblem, plainHeaders, secretPrefix } from './formats.ts';
 import type { LogEntry } from './log-entry.ts';
 import type { Secret, Webhook } from './webhook.ts';
 
@@ -23,6 +23,7 @@ export interface Sent {
   readonly entry: Omit<LogEntry, 'id' | 'nextAttemptAt'>;
 }
 
+/** `format`: the plugin that writes the deliveries of the webhook is off or has failed. */
 export type SentOutcome = '2xx' | '3xx' | '4xx' | '5xx' | 'timeout' | 'network' | 'tls' | 'refused' | 'ours';
 
 export interface Message {
@@ -31,16 +32,8 @@ export interface Message {
   readonly event: string;
   /** Null for an event of no stream. */
   readonly streamId: string | null;
-  readonly body: string;
-}
-
-/** Headers of every delivery, without the signature; also used to check a URL. */
-export const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'Millrace-Webhooks/1' };
-
-/** The event as the event stream has it, with the id of the webhook. */
-export function deliveryBody(eventBody: string, webhookId: string): string {
-  const { id, ...rest } = JSON.parse(eventBody) as { id: string } & Record<string, unknown>;
-  return JSON.stringify({ id, webhookId, ...rest });
+  /** As the format of the webhook writes it; null when that is not possible now. */
+  readonly body: string | null;
 }
 
 interface Sending {
@@ -66,15 +59,18 @@ export async function send(
   const refusal = await kit.decide.delivery?.(questionOf(options));
   signal.throwIfAborted();
   if (refusal) return unsent(refusal, { ...options, createdAt, kit });
-  const headers = { ...plainHeaders, 'webhook-id': deliveryId, 'webhook-timestamp': String(timestamp) };
   const secrets = validSecrets(webhook.secrets, createdAt);
-  const signature = secrets.length > 0 && {
-    'webhook-signature': signatureOf(secrets, { id: deliveryId, timestamp, body }),
-  };
+  const headers =
+    body === null ? undefined : deliveryHeaders({ body, deliveryId, timestamp }, { webhook, secrets, kit });
+  if (body === null || headers === undefined) {
+    // Later the plugin of the format may be on, or better.
+    const trouble = { isFailure: true, reason: formatProblem(webhook, kit) };
+    return unsent(trouble, { ...options, createdAt, kit });
+  }
   const timeout = Math.min(milliseconds(kit.config.timeout), options.timeout ?? Infinity);
   const answer = await kit.outbound.request(webhook.url, {
     method: 'POST',
-    headers: { ...headers, ...signature },
+    headers,
     body,
     redirects: 0,
     // The receiver knows a repeat by its id, so a kept connection may be used.
@@ -91,7 +87,7 @@ export async function send(
     ...{ webhookId: webhook.id, event, deliveryId, createdAt, attempt },
     duration: Math.max(0, kit.clock.now() - createdAt),
     success: outcome === '2xx',
-    request: { url: webhook.url, headers, ...logged(body) },
+    request: { url: webhook.url, headers: shown(headers), ...logged(body) },
     ...(answer.ok
       ? { response: { status: answer.status, body: new TextDecoder().decode(answer.body) } }
       : { error: answer.message }),
@@ -108,9 +104,9 @@ function questionOf({ webhook, message, attempt }: Sending): DeliveryQuestion {
   return { account, webhookId, host: new URL(url).host, event, streamId, attempt };
 }
 
-/** Nothing was sent. Where a plugin failed to decide, a later attempt may be allowed. */
+/** Nothing was sent. Where a plugin failed to decide or to write it, a later attempt may succeed. */
 function unsent(
-  { isFailure, reason: error }: Refusal,
+  { isFailure, reason: error }: Pick<Refusal, 'isFailure' | 'reason'>,
   { webhook, message, attempt, createdAt, kit }: Sending & { createdAt: number; kit: WebhooksKit },
 ): Sent {
   const { event, deliveryId, body } = message;
@@ -120,9 +116,15 @@ function unsent(
     entry: {
       ...{ webhookId: webhook.id, event, deliveryId, createdAt, attempt, success: false, error },
       duration: Math.max(0, kit.clock.now() - createdAt),
-      request: { url: webhook.url, headers: {}, ...logged(body) },
+      request: { url: webhook.url, headers: {}, ...(body === null ? { body } : logged(body)) },
     },
   };
+}
+
+/** Without what may be a signature: of a format of a plugin nobody else knows which headers are. */
+function shown(headers: Readonly<Record<string, string>>): LogEntry['request']['headers'] {
+  const names = [...Object.keys(plainHeaders), 'webhook-id', 'webhook-timestamp'];
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => names.includes(name)));
 }
 
 /** As much of a body as the log keeps. A character that is cut in two shows as U+FFFD. */
@@ -155,7 +157,6 @@ const outcomes: Readonly<Record<OutboundReason, SentOutcome>> = {
   aborted: 'ours',
 };
 
-const prefix = 'whsec_';
 /** What a `sharedSecret` must come to at least. */
 export const leastSecretBytes = 8;
 /** How long a replaced secret signs beside the new one. */
@@ -168,23 +169,8 @@ export const secretPattern = (() => {
   const group = '[A-Za-z0-9+/]{4}';
   const two = '[A-Za-z0-9+/]{2}(?:==)?';
   const three = '[A-Za-z0-9+/]{3}=?';
-  return `^(?:(?!${prefix})[\\s\\S]{${leastSecretBytes},}|${prefix}(?:(?:${group}){2}${three}|(?:${group}){3,}(?:${two}|${three})?))$`;
+  return `^(?:(?!${secretPrefix})[\\s\\S]{${leastSecretBytes},}|${secretPrefix}(?:(?:${group}){2}${three}|(?:${group}){3,}(?:${two}|${three})?))$`;
 })();
-
-/**
- * Value of `webhook-signature` (Standard Webhooks 1.0.0): one `v1` signature for each valid secret, the current one first.
- * @param message `timestamp`: seconds
- */
-function signatureOf(
-  secrets: readonly Secret[],
-  message: { id: string; timestamp: number; body: string },
-): string {
-  const { id, timestamp, body } = message;
-  const signatures = secrets.map(({ value }) =>
-    createHmac('sha256', bytesOf(value)).update(`${id}.${timestamp}.${body}`).digest('base64'),
-  );
-  return signatures.map((signature) => `v1,${signature}`).join(' ');
-}
 
 /** Those that sign at this time. */
 export function validSecrets(secrets: readonly Secret[], now: number): readonly Secret[] {
@@ -199,11 +185,4 @@ export function rotated(secrets: readonly Secret[], given: string | null, now: n
     .filter(({ value }) => value !== given)
     .map(({ value, until }) => ({ value, until: until ?? now + rotation }));
   return [{ value: given, until: null }, ...former].slice(0, maxSecrets);
-}
-
-/** The bytes of a secret: base64 behind `whsec_`, else the text itself. */
-function bytesOf(value: string): Buffer {
-  return value.startsWith(prefix)
-    ? Buffer.from(value.slice(prefix.length), 'base64')
-    : Buffer.from(value, 'utf8');
 }

@@ -17,6 +17,8 @@ export interface Webhook {
   readonly events: readonly string[];
   /** Limits it to one stream. */
   readonly streamId: string | null;
+  /** Name of the format of its deliveries; absent for the one of docs/api.md. */
+  readonly format?: string;
   /** The current one first. Secrets: in no answer, event, log or metric. */
   readonly secrets: readonly Secret[];
   /** Epoch ms. */
@@ -73,6 +75,11 @@ export const webhookSchema = object(
     url: Type.String({ examples: ['https://example.com/hooks'] }),
     events: Type.Array(Type.String(), { examples: [['stream.started', 'stream.idle']] }),
     streamId: optional.string({ description: 'Only events of this stream are sent.' }),
+    format: optional.string({
+      description:
+        'Who created it through a plugin chose another form of deliveries; absent for that of this API.',
+      examples: ['mux'],
+    }),
     userId: idSchema,
     createdAt: momentSchema,
     status: object(

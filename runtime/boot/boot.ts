@@ -1,7 +1,6 @@
 import type { Cidr } from '../../core/base/cidr.ts';
 import type { Log } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
-import { callers } from '../../core/http/caller.ts';
 import type { HttpCore } from '../../core/http/http.ts';
 import type { DecisionSettings } from '../../core/plugin/decide.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../../core/plugin/nodes.ts';
@@ -30,11 +29,13 @@ import { NodePresence } from '../nodes/node.ts';
 import { KnownNodes } from '../nodes/nodes.ts';
 import { OrderRunner } from '../nodes/orders.ts';
 import { decisionsOf } from './decisions.ts';
+import { dialectsOf } from './dialects.ts';
 import type { DiskWatch } from './disk-watch.ts';
 import { type EngineWatch, engineWatch } from './engine-watch.ts';
 import { FailedPlugins } from './failed-plugins.ts';
 import { Kits, resourcesOf } from './kits.ts';
 import { Lifetime } from './lifetime.ts';
+import { checkNamedOffers } from './named-offers.ts';
 import { patiently } from './patience.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { pluginMedia } from './plugin-media.ts';
@@ -63,7 +64,6 @@ export async function boot(options: BootOptions): Promise<Booted> {
   });
   const { publicUrl } = options.deployment;
   const { trustedProxies: trusted = [], isPublicUrlSet: isFixed = false } = options;
-  const caller = callers({ trusted, publicUrl, isFixed });
   const reactions = new ReactionWatch({ clock, log });
   let isReady = false;
   let engines: EngineWatch | undefined;
@@ -82,6 +82,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
 
   try {
     const plan = planned(options.plugins);
+    const { caller, hostPath, rtmpApps } = dialectsOf(plan, { trusted, publicUrl, isFixed, log });
     const failed = new FailedPlugins(plan, { log });
     const kits = new Kits(plan, { clock, failed, troubles });
     const base = { options, plan, life, metrics, kits, clock, failed, troubles };
@@ -94,7 +95,8 @@ export async function boot(options: BootOptions): Promise<Booted> {
     ];
     const makeRuntime = await openStore(base);
     await openBlobs(base);
-    const services = await openServices(options.services, { ...base, log, pluginMedia: pluginMedia(base) });
+    const needs = { rtmpApps, pluginMedia: pluginMedia(base) };
+    const services = await openServices(options.services, { ...base, log, ...needs });
     await watchDisks(base);
     const program = await startNode({ ...base, makeRuntime });
     const { runtime, nodes, hub, deployment, orders, workers } = program;
@@ -105,11 +107,16 @@ export async function boot(options: BootOptions): Promise<Booted> {
     measureProgram(metrics, { clock, runtime, eventTypes, services });
     kits.fill({
       shared: {
-        ...{ log, clock, metrics, caller, deployment, events: hub },
+        ...{ log, clock, metrics, caller, deployment },
         ...{ actors: runtime.actors, blobs: options.drivers.blobs, outbound: options.drivers.outbound },
         ...{ signal: life.signal, decide: decisions.decide },
       },
       resources: resourcesOf({ ...options.drivers, runtime }),
+      events: {
+        feed: hub,
+        store: options.drivers.store,
+        wrote: (events) => runtime.wrote(events),
+      },
       services: { ...services, volatile: options.drivers.volatile },
     });
     kits.measure(metrics);
@@ -118,8 +125,9 @@ export async function boot(options: BootOptions): Promise<Booted> {
     // Alone nobody else can answer, and nothing else happens before it is done.
     if (deployment.isAlone) await life.start('former', () => nodes.tellFormer());
     await startPlugins(base);
+    checkNamedOffers(base);
     const { app, internal, document } = mountRoutes({
-      ...{ clock, log, metrics, readiness, caller, publicUrl },
+      ...{ clock, log, metrics, readiness, caller, hostPath, publicUrl },
       declared: await declareRoutes(base),
       hasApi: program.roles.includes('api'),
     });

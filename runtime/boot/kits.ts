@@ -1,4 +1,5 @@
 import type { Metrics } from '../../core/base/metrics.ts';
+import { declaredEvents, type EventFeed } from '../../core/plugin/events.ts';
 import type { Kit, Plugin, Resources, StepKit } from '../../core/plugin/plugin.ts';
 import {
   type Derivation,
@@ -13,6 +14,7 @@ import type { Collection, Offer, Token } from '../../core/plugin/token.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Store } from '../../core/ports/store.ts';
 import type { ActorRuntime } from '../actors/actor-runtime.ts';
+import { pluginEvents } from '../actors/plugin-events.ts';
 import {
   absent,
   type Containment,
@@ -51,8 +53,9 @@ export class Kits {
 
   /** Makes all of them. `shared`: what is the same for all plugins. */
   fill(options: {
-    shared: Omit<Kit, 'config' | 'resources' | 'use' | 'provide' | 'offered'>;
+    shared: Omit<Kit, 'config' | 'errors' | 'events' | 'resources' | 'use' | 'provide' | 'offered'>;
     resources: Omit<Resources, 'fields' | 'derived'>;
+    events: { feed: EventFeed; store: Pick<Store, 'write'>; wrote: ActorRuntime['wrote'] };
     services: Partial<Services>;
   }): void {
     const { shared } = options;
@@ -62,10 +65,11 @@ export class Kits {
     const fields: Resources['fields'] = (kind) => this.#fields(kind.kind);
     const derived: Resources['derived'] = (kind) => this.#derived(kind.kind);
     const resources = { ...options.resources, fields, derived };
+    const declared = declaredEvents(this.#plan.map(({ plugin }) => plugin));
     for (const { plugin, config } of this.#plan) {
       const { id } = plugin;
       const scope = new PluginScope({
-        ...shared,
+        ...{ ...shared, events: options.events.feed },
         tell: (where, error) => this.#options.troubles.tell(id, { where, error }),
       });
       this.#scopes.set(id, scope);
@@ -73,8 +77,13 @@ export class Kits {
       this.#kits.set(id, {
         ...shared,
         ...{ config, resources },
-        ...{ clock: scope.clock, events: scope.events, signal: scope.signal },
+        ...{ clock: scope.clock, signal: scope.signal },
         log: shared.log.with({ plugin: id }),
+        events: pluginEvents(id, {
+          ...{ ...options.events, feed: scope.events, declared },
+          kit: () => this.of(id),
+        }),
+        ...(plugin.errors && { errors: plugin.errors }),
         use: (token) => this.#used(plugin, token),
         provide: (token, value) => void this.#provided.set(token.id, value),
         offered: (to) => this.#offered(to),

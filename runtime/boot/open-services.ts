@@ -57,11 +57,12 @@ export function servicesOf(
         memory: bytes(config.stills.memory),
         deadline: milliseconds(config.stills.deadline),
       }),
-    media: ({ pluginMedia: plugins }) =>
+    media: ({ pluginMedia: plugins, rtmpApps }) =>
       inProcessMedia({
         ...{ clock, log, recorder: recorder(), pusher: pusher(), transcoder: transcoder() },
         rtmp: {
           ...config.rtmp,
+          apps: rtmpApps,
           publishTimeout: milliseconds(config.rtmp.publishTimeout),
           idleTimeout: milliseconds(config.rtmp.idleTimeout),
           messageBytes: bytes(config.rtmp.messageSize),

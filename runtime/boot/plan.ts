@@ -7,6 +7,8 @@ import { services } from '../../core/plugin/services.ts';
 import { settingsOf } from '../../core/plugin/settings.ts';
 import type { Token } from '../../core/plugin/token.ts';
 import { invokeProblems, jobKind } from '../actors/jobs/kind.ts';
+import { dialectProblems } from './dialects.ts';
+import { eventNameProblems } from './event-names.ts';
 import { shapeProblems } from './plugin-shape.ts';
 
 export interface ConfiguredPlugin {
@@ -46,6 +48,7 @@ export function planOf(given: readonly ConfiguredPlugin[]): { plan: PlannedPlugi
     ...plugins.flatMap((plugin) =>
       broughtProblems(plugin).map((problem) => `plugin ${plugin.id}: ${problem}`),
     ),
+    ...plugins.flatMap(eventNameProblems),
     ...unmet(plugins, provider),
     ...stranded(plugins, provider),
   ];
@@ -53,6 +56,12 @@ export function planOf(given: readonly ConfiguredPlugin[]): { plan: PlannedPlugi
     entries.map((entry) => [entry.plugin, { entry, ...checkedConfig(entry, problems) }]),
   );
   for (const [plugin, config] of checked) problems.push(...effectProblems(plugin, config));
+  const valid = [...checked.values()].filter(({ isValid }) => isValid);
+  problems.push(
+    ...dialectProblems(
+      valid.map(({ entry, value }) => ({ plugin: entry.plugin, config: value, culprit: culprit(entry) })),
+    ),
+  );
   const plan = sorted(plugins, { provider, problems }).flatMap((plugin) => {
     const one = checked.get(plugin);
     return one

@@ -12,8 +12,12 @@ const objects = [
   'duties',
   'decides',
   'drivers',
+  'errors',
 ] as const;
-const functions = ['contradictions', 'lostNode', 'media', 'routes', 'nodeRoutes', 'start'] as const;
+const functions = [
+  ...(['contradictions', 'lostNode', 'media', 'routes', 'nodeRoutes', 'start'] as const),
+  ...(['hosts', 'rtmpApps'] as const),
+];
 
 /** Entries of these are functions too. */
 const functionsByName = ['orders', 'reactions', 'duties', 'drivers'] as const;
@@ -35,6 +39,12 @@ export function shapeProblems(plugin: Plugin): string[] {
     ...functions
       .filter((key) => isThere(key) && typeof plugin[key] !== 'function')
       .map((key) => `${key}: expected a function`),
+    ...Object.entries(isObject(plugin.emits) ? (plugin.emits as object) : {})
+      .filter(([, said]) => typeof said !== 'string' && typeof said?.meaning !== 'string')
+      .map(([name]) => `emits.${name}: expected a sentence, or an object with one as its meaning`),
+    ...(isThere('errors') && isObject(plugin.errors) && typeof plugin.errors?.answer !== 'function'
+      ? ['errors.answer: expected a function']
+      : []),
     ...functionsByName.flatMap((key) =>
       Object.entries(isObject(plugin[key]) ? (plugin[key] as object) : {})
         .filter(([, value]) => typeof value !== 'function')

@@ -11,6 +11,8 @@ import { healthRoutes, type Readiness } from '../http/health.ts';
 import { type OpenApi, openApi } from '../http/openapi/document.ts';
 import { openApiRoute } from '../http/openapi/route.ts';
 import type { RouteGroup } from '../http/openapi/routes.ts';
+import { type Dialects, errorFormsOf, foldersOf } from './dialects.ts';
+import type { PlannedPlugin } from './plan.ts';
 import type { PluginRoutes } from './plugin-starts.ts';
 import { metricsRoute } from './program-metrics.ts';
 
@@ -29,20 +31,30 @@ export function mountRoutes(options: RoutesOptions): {
   const groups: RouteGroup[] = [{ id: 'core', summary: 'the program itself', app: core }];
   for (const { planned, app } of declared) {
     const { plugin, culprit } = planned;
-    groups.push({ id: plugin.id, culprit, summary: plugin.summary, app });
+    groups.push({ id: plugin.id, culprit, summary: plugin.summary, app, ...errorsOf(planned) });
   }
   const faults = Object.assign({}, coreFaults, ...declared.map(({ planned }) => planned.plugin.faults ?? {}));
   document = openApi({ groups, faults, publicUrl });
 
   const causes = new FaultCauses({ clock, log });
+  const plan = declared.map(({ planned }) => planned);
+  const errorForms = errorFormsOf(plan, groups);
   const app = httpCore({
     ...{ log, causes },
     counts: new RequestCounts({ metrics, clock }),
     routes: groups.map((group) => group.app),
     hasApi: options.hasApi,
+    ...(errorForms && { errorForms }),
+    ...(options.hostPath && { hostPath: options.hostPath }),
   });
   const internal = httpCore({ ...{ log, causes }, routes: declared.map((one) => one.internal) });
   return { app, internal, document };
+}
+
+/** The form of a plugin's errors, for the document. */
+function errorsOf(one: PlannedPlugin): Pick<RouteGroup, 'errors'> {
+  const { errors } = one.plugin;
+  return errors ? { errors: { schema: errors.schema, below: foldersOf(one) } } : {};
 }
 
 interface RoutesOptions {
@@ -54,5 +66,6 @@ interface RoutesOptions {
   /** This node answers API clients; others answer only routes that are on every node. */
   readonly hasApi: boolean;
   caller(request: Request): Caller;
+  readonly hostPath: Dialects['hostPath'];
   readiness(): Readiness;
 }

@@ -18,6 +18,8 @@ export type ServiceFactories = {
 export interface ServiceNeeds {
   /** Those that see broadcasts; undefined: none does. */
   readonly pluginMedia: PluginMedia | undefined;
+  /** RTMP applications beside `live`. */
+  readonly rtmpApps: readonly string[];
 }
 
 /** Opens the services that enabled plugins need, and no others: a plugin that is off costs no thread. They close in reverse order. */
@@ -30,12 +32,12 @@ export async function openServices(
     log: Log;
   },
 ): Promise<Partial<OpenableServices>> {
-  const { plan, life, metrics, log, pluginMedia } = context;
+  const { plan, life, metrics, log, pluginMedia, rtmpApps } = context;
   const needed = new Set(plan.flatMap(({ plugin }) => plugin.needs?.map(({ id }) => id) ?? []));
   const opened: Record<string, unknown> = {};
   for (const name of order) {
     if (!needed.has(services[name].id)) continue;
-    const one = factories[name]({ pluginMedia }) as Partial<Openable>;
+    const one = factories[name]({ pluginMedia, rtmpApps }) as Partial<Openable>;
     opened[name] = one;
     // The media closes by the stop that `accept` returns.
     if (name !== 'media') life.atStop(name, () => one.close?.());

@@ -1,3 +1,4 @@
+import { isAtOrBelow } from '../../core/http/error-format.ts';
 import type { OpenApi } from '../../runtime/http/openapi/document.ts';
 import { misfits, pointed, type Schema } from './json-schema.ts';
 
@@ -5,11 +6,15 @@ import { misfits, pointed, type Schema } from './json-schema.ts';
  * Checks answers against `/openapi.json`: the status is documented for that route and method, the media type too, the
  * body fits its schema to the last field, the error code is listed. Returns what is not so, in one line each.
  */
-export function documentedBy(document: OpenApi): (request: Request, answer: Response) => Promise<string[]> {
+export function documentedBy(
+  document: OpenApi,
+): (request: Pick<Request, 'method' | 'url'>, answer: Response) => Promise<string[]> {
   const routes = Object.entries(document.paths)
     .map(([template, methods]) => ({ template, methods, matches: patternOf(template) }))
     // As the router does: what is written out counts before what a parameter stands for.
     .sort((a, b) => a.template.split('{').length - b.template.split('{').length);
+
+  const ownForms = document.tags.flatMap((tag) => tag['x-errors-below'] ?? []);
 
   return async (request, answer) => {
     const { pathname } = new URL(request.url);
@@ -18,7 +23,10 @@ export function documentedBy(document: OpenApi): (request: Request, answer: Resp
     const operation = route?.methods[method] as Operation | undefined;
     const problems = operation
       ? await problemsOf(answer, { operation, method, document })
-      : await problemsOfNone(answer, { isKnown: route !== undefined && method !== 'options' });
+      : await problemsOfNone(answer, {
+          isKnown: route !== undefined && method !== 'options',
+          hasOwnForm: ownForms.some((folder) => isAtOrBelow(pathname, folder)),
+        });
     return problems.map((problem) => `${request.method} ${pathname} → ${answer.status}: ${problem}`);
   };
 }
@@ -50,7 +58,11 @@ async function problemsOf(
 }
 
 /** A path that is nobody's, or a method that its path does not have. */
-async function problemsOfNone(answer: Response, { isKnown }: { isKnown: boolean }): Promise<string[]> {
+async function problemsOfNone(
+  answer: Response,
+  { isKnown, hasOwnForm }: { isKnown: boolean; hasOwnForm: boolean },
+): Promise<string[]> {
+  if (hasOwnForm) return answer.status === (isKnown ? 405 : 404) ? [] : ['not documented'];
   const { code } = (await answer.json().catch(() => ({}))) as { code?: string };
   if (isKnown)
     return code === 'route.method_not_allowed' && answer.headers.has('allow') ? [] : ['not documented'];

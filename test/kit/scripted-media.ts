@@ -28,7 +28,8 @@ export interface ScriptedPublish {
 }
 
 export interface ScriptedMedia extends Media {
-  publish(key: string, options?: { isPush: boolean }): Promise<ScriptedPublish>;
+  /** `app`: one that plugins have not named is refused, as the real one refuses it. */
+  publish(key: string, options?: { isPush?: boolean; app?: string }): Promise<ScriptedPublish>;
   /** What is shown of a playlist, by playback id: a test sets it. */
   readonly keyFrames: Map<string, LiveKeyFrame | 'none'>;
   /** Playback ids that were retired, in order. */
@@ -38,10 +39,12 @@ export interface ScriptedMedia extends Media {
 
 /**
  * A media port without sockets: tests say what the encoder does. `onOutput` hears of each playlist that begins, and ends.
+ * `apps`: RTMP applications beside `live`.
  */
 export function scriptedMedia(
   clock: Clock,
   onOutput: (playbackId: string, isThere: boolean) => void = () => {},
+  apps: () => readonly string[] = () => [],
 ): ScriptedMedia {
   let handlers: MediaHandlers | undefined;
   const running = new Map<string, { figures: Figures; closedBecause?: string }>();
@@ -82,11 +85,12 @@ export function scriptedMedia(
     serve: () => undefined,
     keyFrame: (playbackId) => keyFrames.get(playbackId),
     appears: async () => false,
-    async publish(key, { isPush } = { isPush: false }) {
+    async publish(key, { isPush = false, app = 'live' } = {}) {
       if (!handlers) throw new Error('nothing accepts broadcasts');
-      const { report } = handlers;
-      const request = { connection: 'c', app: 'live', key, address: '127.0.0.1', isPush };
-      const answer = await handlers.authorise(request);
+      const { report, authorise } = handlers;
+      const request = { connection: 'c', app, key, address: '127.0.0.1', isPush };
+      const isKnown = app === 'live' || apps().includes(app);
+      const answer = isKnown ? await authorise(request) : unknownApp;
       const grant = answer as PublishGrant;
       const state: { figures: Figures; closedBecause?: string } = {
         figures: { ...noFigures, targetDuration: 4 },
@@ -141,3 +145,7 @@ export function scriptedMedia(
     },
   };
 }
+
+const unknownApp: PublishRefusal = {
+  ...{ granted: false, reason: 'unauthorized', message: 'The URL does not name an app of this server.' },
+};

@@ -69,7 +69,8 @@ export async function world(options: WorldOptions): Promise<World> {
     time = clock;
     const pusher = scriptedPusher(clock);
     const transcoder = scriptedTranscoder();
-    const media = scriptedMedia(clock, pusher.follows);
+    let rtmpApps: readonly string[] = [];
+    const media = scriptedMedia(clock, pusher.follows, () => rtmpApps);
     const stills = scriptedStills(() => clock.now());
     const volatile = { ...memoryVolatile({ clock }) };
     const outbound = scriptedOutbound();
@@ -97,7 +98,10 @@ export async function world(options: WorldOptions): Promise<World> {
         converter: () => converter,
         inspector: scriptedInspector,
         intake: () => intake,
-        media: () => media,
+        media(declared) {
+          ({ rtmpApps } = declared);
+          return media;
+        },
         packer: () => scriptedPacker(blobs),
         pusher: () => pusher,
         recorder: () => recorder,
@@ -261,7 +265,10 @@ function checkAnswers(booted: Booted, options: WorldOptions): void {
     async value(request: Request) {
       const answer: Response = await fetch(request);
       const isJson = answer.headers.get('content-type')?.startsWith('application/json');
-      const problems = await checkOf(booted, options)(request, isJson ? answer.clone() : answer);
+      const problems = await checkOf(booted, options)(
+        { method: request.method, url: app.urlOf(request) },
+        isJson ? answer.clone() : answer,
+      );
       if (problems.length > 0) throw new Error(`not as in /openapi.json: ${problems.join('; ')}`);
       return answer;
     },

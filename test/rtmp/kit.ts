@@ -207,14 +207,18 @@ export function readReplies(bytes: Uint8Array) {
 }
 
 /** A session without a socket. */
-export function session(options: { handlers: PublishHandlers; now?: () => number }) {
+export function session(options: {
+  handlers: PublishHandlers;
+  now?: () => number;
+  apps?: readonly string[];
+}) {
   const written: number[] = [];
   const ended: { reason: string; error?: unknown }[] = [];
   let closed = 0;
   const made = new RtmpSession({
     handlers: options.handlers,
     clock: { now: options.now ?? (() => 0), at: () => () => undefined },
-    config: rtmpDefaults,
+    config: { ...rtmpDefaults, ...(options.apps && { apps: options.apps }) },
     connection: 'c1',
     address: '192.0.2.1',
     write(bytes) {

@@ -109,6 +109,27 @@ describe('a refusal', () => {
     expect(requests).toEqual([]);
   });
 
+  it('takes the applications of plugins, which the owner is told, and names live to others', async () => {
+    const { handlers, requests } = recordingHandlers();
+    for (const app of ['app', 'live', 'a/b/']) {
+      const { feed } = session({ handlers, apps: ['app', 'a/b'] });
+      feed(handshake, command(['connect', 1, { app }]), createStream, publish('key'));
+    }
+    await settle();
+    expect(requests.map(({ app, key }) => [app, key])).toEqual([
+      ['app', 'key'],
+      ['live', 'key'],
+      ['a/b', 'key'],
+    ]);
+    const { feed, ended } = session({ handlers, apps: ['app'] });
+    feed(handshake, command(['connect', 1, { app: 'secret-key' }]), createStream, publish(''));
+    await settle();
+    expect(ended).toMatchObject([
+      { reason: expect.stringContaining('does not name the app "live" or another one of this server.') },
+    ]);
+    expect(requests).toHaveLength(3);
+  });
+
   it('meets an owner that does not answer, and hears it when it does', async () => {
     const { handlers, ends, answer, sinks } = later();
     const { feed, replies, session: made } = session({ handlers });

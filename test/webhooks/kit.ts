@@ -1,6 +1,7 @@
 import type { Plugin } from '../../core/plugin/plugin.ts';
 import accounts from '../../plugins/accounts/index.ts';
 import events from '../../plugins/events/index.ts';
+import health from '../../plugins/health/index.ts';
 import streams from '../../plugins/streams/index.ts';
 import webhooks from '../../plugins/webhooks/index.ts';
 import { emitter } from '../kit/emitter.ts';
@@ -15,7 +16,7 @@ export async function hookWorld(
 ): Promise<HookWorld> {
   const { plugin, emit } = emitter();
   const w = await world({
-    plugins: [accounts, streams, events, webhooks, plugin, ...(options.plugins ?? [])] as Plugin[],
+    plugins: [accounts, streams, health, events, webhooks, plugin, ...(options.plugins ?? [])] as Plugin[],
     config: { webhooks: options.config ?? {} },
     ...(options.durable && { durable: true }),
   });

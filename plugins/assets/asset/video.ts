@@ -6,9 +6,10 @@ import { type PlayGate, playGate } from '../../../core/http/play-gate.ts';
 import { preflight, saysPreflight } from '../../../core/http/public-access.ts';
 import type { PlaySubject } from '../../../core/plugin/decide.ts';
 import { typeOf } from '../../../core/ports/blobs.ts';
+import { findByName } from '../../../core/vod/aliases.ts';
 import { filmRoute } from '../../../core/vod/route.ts';
 import type { FilmIdentity } from '../../../core/vod/text-tracks.ts';
-import { type Found, neverReady, notReady, type Playable } from '../../playback/contract.ts';
+import { type Found, neverReady, notReady, type Playable, playbackAliases } from '../../playback/contract.ts';
 import type { AssetsKit } from '../config.ts';
 import { films, type Original } from '../contract.ts';
 import { type AssetDocument, assetOf, assetRow, isPlaybackId, watchedRow } from './document.ts';
@@ -17,8 +18,9 @@ import { linksOf } from './present.ts';
 /** `/asset/{playbackId}/…`: the file of an asset and its playback, for everyone who knows its URL. */
 export function videoRoutes(kit: AssetsKit): AnyElysia {
   const gate = playGate(kit);
+  const watched = watchedByName(kit);
   return new Elysia()
-    .use(downloadRoutes(kit, { gate }))
+    .use(downloadRoutes(kit, { gate, watched }))
     .use(
       filmRoute('/asset', {
         name: 'getAssetPlayback',
@@ -27,7 +29,7 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
         id: { name: 'playbackId', schema: playbackId },
         faults: ['asset.no_file'],
         async find(playbackId) {
-          const document = await watched(playbackId, kit);
+          const document = await watched(playbackId);
           if (!document?.file) return undefined;
           const film = { ...document.file, identity: identityOf(document) };
           return { film, subject: subjectOf(document) };
@@ -41,15 +43,18 @@ export function videoRoutes(kit: AssetsKit): AnyElysia {
 }
 
 /** The file of an asset, and the one that it was made of. */
-function downloadRoutes(kit: AssetsKit, { gate }: { gate: PlayGate | undefined }): AnyElysia {
+function downloadRoutes(
+  kit: AssetsKit,
+  { gate, watched }: { gate: PlayGate | undefined; watched: Watched },
+): AnyElysia {
   const found = async (playbackId: string, { request, name }: { request: Request; name: string }) => {
-    const document = await watched(playbackId, kit);
+    const document = await watched(playbackId);
     if (!document?.file) throw noFile;
     if (gate) await gate.admit(request, { ...subjectOf(document), what: 'download', file: name });
     return { ...document, file: document.file };
   };
   const common = {
-    ...{ path: { playbackId }, faults: ['asset.no_file'], gone: () => noFile },
+    ...{ path: { playbackId }, faults: ['asset.no_file', 'server.busy'], gone: () => noFile },
     ...{ blobs: kit.blobs, gate },
   };
   return new Elysia()
@@ -96,9 +101,16 @@ function downloadRoutes(kit: AssetsKit, { gate }: { gate: PlayGate | undefined }
     );
 }
 
-async function watched(playbackId: string, kit: AssetsKit): Promise<AssetDocument | undefined> {
-  const row = await watchedRow(playbackId, kit);
-  return row && assetOf(row);
+/** The asset with this playback id, or one that an alias stands for. */
+type Watched = (name: string) => Promise<AssetDocument | undefined>;
+
+function watchedByName(kit: AssetsKit): Watched {
+  const byName = findByName({ aliases: kit.offered(playbackAliases), clock: kit.clock });
+  return (name) =>
+    byName(name, async (playbackId) => {
+      const row = await watchedRow(playbackId, kit);
+      return row && assetOf(row);
+    });
 }
 
 function subjectOf(document: AssetDocument): PlaySubject {

@@ -67,13 +67,19 @@ function documentOf(routes: readonly DeclaredRoute[], options: DocumentOptions):
     servers: [{ url: publicUrl }],
     tags: groups
       .filter(({ id }) => direct.some(({ owner }) => owner === id))
-      .map(({ id, summary }) => ({ name: id, description: summary })),
+      .map(({ id, summary, errors: { below = [] } = {} }) => ({
+        ...{ name: id, description: summary },
+        ...(below.length > 0 && { 'x-errors-below': below }),
+      })),
     paths,
     components: {
       schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),
       responses: errors.components,
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer <key>`.' },
+        ...(direct.some(({ operation }) => operation?.credentials?.includes('basic')) && {
+          basic: { type: 'http', scheme: 'basic', description: 'Id and secret of an API key.' },
+        }),
       },
     },
   };
@@ -83,7 +89,12 @@ export interface OpenApi {
   readonly openapi: '3.1.0';
   readonly info: Readonly<Record<string, string>>;
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly tags: readonly {
+    readonly name: string;
+    readonly description: string;
+    /** Paths below which every error has the form of the plugin, whatever is wrong. */
+    readonly 'x-errors-below'?: readonly string[];
+  }[];
   /** Path template → method in small letters → operation. */
   readonly paths: Record<string, Record<string, JsonSchema>>;
   readonly components: {
@@ -158,6 +169,7 @@ function written(
   { schemas, errors }: { schemas: Schemas; errors: ErrorResponses },
 ): JsonSchema {
   const operation = route.operation as Operation;
+  const { errorSchema } = route;
   const { body, answers, isOpen, query = {}, headers = {} } = operation;
   const inPath = Object.fromEntries(
     pathNames(route).map((name) => [name, operation.path?.[name] ?? idSchema]),
@@ -191,9 +203,12 @@ function written(
     }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, one]) => [status, answered(one, schemas)])),
-      ...errors.of(faultsOf(route.method, operation), { hasBody: route.method !== 'HEAD' }),
+      ...errors.of(faultsOf(route.method, operation), {
+        hasBody: route.method !== 'HEAD',
+        ...(errorSchema && { form: { owner: route.owner, content: contentOf(errorSchema, schemas) } }),
+      }),
     },
-    security: isOpen ? [] : [{ key: [] }],
+    security: isOpen ? [] : (operation.credentials ?? ['key']).map((name) => ({ [name]: [] })),
   };
 }
 

@@ -51,21 +51,25 @@ export class ErrorResponses {
     this.#table = table;
   }
 
-  /** Responses by status, each with the codes it may have; all of them are in the table. */
-  of(codes: readonly string[], options: { hasBody: boolean }): Record<string, JsonSchema> {
+  /**
+   * Responses by status, each with the codes it may have; all of them are in the table. `form`: of the errors of a plugin, with the
+   * name of that.
+   */
+  of(codes: readonly string[], options: ErrorsOptions): Record<string, JsonSchema> {
     const byStatus = Map.groupBy(codes, (code) => this.#table[code].status);
     return Object.fromEntries(
       [...byStatus].map(([status, own]) => {
-        const name = [status, ...own, ...(options.hasBody ? [] : ['head'])].join('-');
+        const { hasBody, form } = options;
+        const name = [status, ...own, ...(form ? [form.owner] : []), ...(hasBody ? [] : ['head'])].join('-');
         this.components[name] ??= this.#written(status, { own, ...options });
         return [status, { $ref: `#/components/responses/${name}` }];
       }),
     );
   }
 
-  #written(status: number, { own, hasBody }: { own: readonly string[]; hasBody: boolean }): JsonSchema {
+  #written(status: number, { own, hasBody, form }: ErrorsOptions & { own: readonly string[] }): JsonSchema {
     const meaning = (code: string) => this.#table[code].meaning;
-    const content = {
+    const content = form?.content ?? {
       schema: { allOf: [{ $ref: '#/components/schemas/Error' }], properties: { code: { enum: own } } },
       examples: Object.fromEntries(own.map((code) => [code, { value: { errors: [meaning(code)], code } }])),
     };
@@ -75,6 +79,11 @@ export class ErrorResponses {
       ...(hasBody && { content: { 'application/json': content } }),
     };
   }
+}
+
+interface ErrorsOptions {
+  readonly hasBody: boolean;
+  readonly form?: { readonly owner: string; readonly content: JsonSchema };
 }
 
 const retryAfter = {

@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
 import type { Operation } from '../../../core/http/operation.ts';
 import { routesOf } from '../../../core/http/routes.ts';
@@ -9,6 +10,12 @@ export interface RouteGroup {
   readonly culprit?: string;
   readonly summary: string;
   readonly app: AnyElysia;
+  /** Its errors have another form than all others. */
+  readonly errors?: {
+    readonly schema: TSchema;
+    /** Paths whose errors all have it. */
+    readonly below: readonly string[];
+  };
 }
 
 /** A route as it is declared. */
@@ -21,10 +28,12 @@ export interface DeclaredRoute {
   readonly summary: string;
   /** Undefined when its author said nothing. */
   readonly operation: Operation | undefined;
+  /** Form of its errors; undefined: that of all others. */
+  readonly errorSchema: TSchema | undefined;
 }
 
 export function declaredRoutes(groups: readonly RouteGroup[]): DeclaredRoute[] {
-  return groups.flatMap(({ id, culprit = id, app }) =>
+  return groups.flatMap(({ id, culprit = id, app, errors }) =>
     routesOf([app]).map(({ method, path, hooks }) => ({
       owner: id,
       culprit,
@@ -32,6 +41,7 @@ export function declaredRoutes(groups: readonly RouteGroup[]): DeclaredRoute[] {
       pattern: path,
       summary: hooks?.detail?.summary ?? '',
       operation: hooks?.detail?.operation,
+      errorSchema: errors?.schema,
     })),
   );
 }

@@ -20,6 +20,8 @@ export interface RtmpConfig {
   readonly idleTimeout: number;
   /** Most bytes of one message of any type. */
   readonly messageBytes: number;
+  /** No config: applications of plugins, beside `live`. */
+  readonly apps?: readonly string[];
 }
 
 /** The reason when the peer closed the connection. */
@@ -164,8 +166,9 @@ export class RtmpSession {
       this.#answer(publish, refusal);
       return;
     }
-    const { isPush, encoder } = this.#connection;
-    const request = { connection, app, key, address, isPush, ...(encoder !== undefined && { encoder }) };
+    const { isPush, encoder, app: asked = app } = this.#connection;
+    const who = { connection, address, isPush, ...(encoder !== undefined && { encoder }) };
+    const request = { ...who, app: asked, key };
     publish.ask(request).then(
       (refusal) => this.#answer(publish, refusal),
       (error) => this.#fail(error),
@@ -175,10 +178,10 @@ export class RtmpSession {
   /** Refusals that need no look at the store. They do not repeat the app: if `live` is missing, it is the stream key. */
   #refusalOf(key: string): PublishRefusal | undefined {
     const form = `rtmp://<host>/${app}/<streamKey>; in OBS: server rtmp://<host>/${app}, and the stream key in its own field`;
-    if (this.#connection.app !== app)
-      return unauthorized(
-        `The URL does not name the app "${app}", the only one of this server. Publish to ${form}.`,
-      );
+    const { apps = [] } = this.#options.config;
+    const only = apps.length === 0 ? ', the only one of this server' : ' or another one of this server';
+    if (![app, ...apps].includes(this.#connection.app ?? ''))
+      return unauthorized(`The URL does not name the app "${app}"${only}. Publish to ${form}.`);
     if (key === '') return unauthorized(`The stream key is missing. Publish to ${form}.`);
     return key.length > LONGEST_KEY
       ? unauthorized('This stream key is unknown: it is too long to be one of this server.')
@@ -278,7 +281,7 @@ export class RtmpSession {
   }
 }
 
-/** The one application that can be published to. */
+/** The application that can always be published to. */
 const app = 'live';
 /** How often deadlines are checked, ms. */
 export const SWEEP_INTERVAL = 250;

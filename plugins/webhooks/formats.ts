@@ -1,0 +1,124 @@
+import { createHmac } from 'node:crypto';
+import { token } from '../../core/plugin/token.ts';
+import type { LoggedEvent } from '../../core/ports/store.ts';
+import type { WebhooksKit } from './config.ts';
+import {
+  type SignedDelivery,
+  type WebhookEvent,
+  type WebhookFormat,
+  type WebhookInfo,
+  webhookFormats,
+} from './contract.ts';
+import type { Secret, Webhook } from './webhook.ts';
+
+/** Headers of every delivery, unless its format has others of these names; also used to check a URL. */
+export const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'Millrace-Webhooks/1' };
+
+/** Formats by name, once a webhook has one: plugins that offer them may start later than this one. */
+export interface Formats {
+  find(name: string): WebhookFormat | undefined;
+}
+
+export const formats = token<Formats>('webhooks.format-names');
+
+export function knownFormats(kit: Pick<WebhooksKit, 'offered'>): Formats {
+  let known: ReadonlyMap<string, WebhookFormat> | undefined;
+  return {
+    find(name) {
+      known ??= new Map(kit.offered(webhookFormats).map((format) => [format.name, format]));
+      return known.get(name);
+    },
+  };
+}
+
+/** That of docs/api.md: Standard Webhooks 1.0.0, with one `v1` signature for each valid secret. */
+const standard: WebhookFormat = {
+  name: '',
+  body({ id, ...rest }, { id: webhookId }) {
+    return JSON.stringify({ id, webhookId, ...rest });
+  },
+  headers({ deliveryId, timestamp, body, sign }) {
+    const signatures = sign(`${deliveryId}.${timestamp}.${body}`, { encoding: 'base64' });
+    return {
+      ...{ 'webhook-id': deliveryId, 'webhook-timestamp': String(timestamp) },
+      ...(signatures.length > 0 && {
+        'webhook-signature': signatures.map((one) => `v1,${one}`).join(' '),
+      }),
+    };
+  },
+};
+
+/** Undefined: the plugin with the format is off. */
+function formatOf({ format }: Webhook, kit: WebhooksKit): WebhookFormat | undefined {
+  return format === undefined ? standard : kit.use(formats).find(format);
+}
+
+/**
+ * What is sent of an event. Undefined: the format says nothing about it. Null: it cannot be written now, because the plugin of the
+ * format is off or has failed.
+ */
+export function deliveryBody(
+  event: Pick<LoggedEvent, 'body'>,
+  { webhook, kit }: { webhook: Webhook; kit: WebhooksKit },
+): string | null | undefined {
+  const format = formatOf(webhook, kit);
+  if (!format) return null;
+  try {
+    return format.body(JSON.parse(event.body) as WebhookEvent, infoOf(webhook));
+  } catch (error) {
+    failed(webhook, { kit, error });
+    return null;
+  }
+}
+
+/** Headers of one attempt. Undefined: they cannot be made, or are none that a request can have. */
+export function deliveryHeaders(
+  delivery: Omit<SignedDelivery, 'sign'>,
+  { webhook, secrets, kit }: { webhook: Webhook; secrets: readonly Secret[]; kit: WebhooksKit },
+): Readonly<Record<string, string>> | undefined {
+  const sign: SignedDelivery['sign'] = (text, { algorithm = 'sha256', encoding = 'hex' } = {}) =>
+    secrets.map(({ value }) => createHmac(algorithm, bytesOf(value)).update(text).digest(encoding));
+  try {
+    const own = formatOf(webhook, kit)?.headers?.({ ...delivery, sign }) ?? {};
+    const headers = { ...plainHeaders, ...inLowerCase(own) };
+    if (webhook.format === undefined) return headers;
+    const problem = kit.outbound.problem(webhook.url, { method: 'POST', headers });
+    // Any other is of the address, which is no fault of the format.
+    if (problem?.reason === 'bad-request') throw new Error(problem.message);
+    return headers;
+  } catch (error) {
+    failed(webhook, { kit, error });
+    return undefined;
+  }
+}
+
+export function infoOf(webhook: Webhook): WebhookInfo {
+  const { id, account, name, url, events, streamId, format, createdAt } = webhook;
+  return { id, account, name, url, events, streamId, format, createdAt };
+}
+
+/** Why a delivery could not be written, for its log entry. What was thrown may hold anything, so only the log has it. */
+export function formatProblem({ format = '' }: Webhook, kit: WebhooksKit): string {
+  return kit.use(formats).find(format)
+    ? `The webhook format "${format}" failed. The log of the server has the details.`
+    : `The plugin with the webhook format "${format}" is off.`;
+}
+
+function failed({ id, format }: Webhook, { kit, error }: { kit: WebhooksKit; error: unknown }): void {
+  kit.log.warn('a webhook format failed', { webhookId: id, format, error });
+}
+
+function inLowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]),
+  );
+}
+
+export const secretPrefix = 'whsec_';
+
+/** The bytes of a secret: base64 behind `whsec_`, else the text itself. */
+function bytesOf(value: string): Buffer {
+  return value.startsWith(secretPrefix)
+    ? Buffer.from(value.slice(secretPrefix.length), 'base64')
+    : Buffer.from(value, 'utf8');
+}
