@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Fault } from '../../../core/base/fault.ts';
 import { fullOrder } from '../../../core/http/listing.ts';
+import { ownThread } from '../../../runtime/base/own-thread.ts';
 import { Channel } from '../../../runtime/drivers/store/sqlite/channel.ts';
 import { database, mapped, readOnlyDatabase } from '../../../runtime/drivers/store/sqlite/database.ts';
-import { group } from '../../../runtime/drivers/store/sqlite/group.ts';
 import { type SqliteStore, sqliteStore } from '../../../runtime/drivers/store/sqlite/index.ts';
 import { jobSql } from '../../../runtime/drivers/store/sqlite/job-rows.ts';
 import { keysSql, listSql } from '../../../runtime/drivers/store/sqlite/list-sql.ts';
 import { reader } from '../../../runtime/drivers/store/sqlite/reader.ts';
+import { group } from '../../../runtime/drivers/store/sqlite/serve.ts';
 import { type Statements, statements } from '../../../runtime/drivers/store/sqlite/statements.ts';
 import { writer } from '../../../runtime/drivers/store/sqlite/writer.ts';
 import { acquireOne, create, event, row, start, step, write } from './fixtures.ts';
@@ -174,7 +175,7 @@ test.each(['throws', 'exits'])(
     const end = way === 'throws' ? `throw new Error('broken on purpose')` : 'process.exit(3)';
     writeFileSync(script, `self.onmessage = () => { ${end}; };`);
     const failures: Fault[] = [];
-    const broken = new Channel(new Worker(new URL(`file://${script}`)), {
+    const broken = new Channel((handlers) => ownThread(new URL(`file://${script}`), handlers), {
       maxWaiting: 10,
       onFailure: (failure) => failures.push(failure),
     });

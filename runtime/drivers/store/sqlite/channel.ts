@@ -1,43 +1,36 @@
 import { Fault } from '../../../../core/base/fault.ts';
-import type { Answer, AnswerBatch, Calls, Problem, Request } from './protocol.ts';
+import type { OwnThread, ownThread } from '../../../base/own-thread.ts';
+import type { Answer, AnswerBatch, Calls, Problem, Request, RequestBatch } from './protocol.ts';
 
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
-/** What the store needs of a worker. */
-export type Thread = Pick<
-  Worker,
-  'postMessage' | 'onmessage' | 'onmessageerror' | 'onerror' | 'addEventListener' | 'terminate'
->;
+/** Starts what owns the database, as `ownThread` does. */
+export type StartThread = (
+  handlers: Parameters<typeof ownThread<RequestBatch, AnswerBatch>>[1],
+) => OwnThread<RequestBatch>;
 
 /** The main thread's end of the worker: gathers the requests of one tick into one message. */
 export class Channel {
   readonly #options: { readonly maxWaiting: number; onFailure(failure: Fault): void };
-  readonly #worker: Thread;
+  readonly #thread: OwnThread<RequestBatch>;
   readonly #waiting = new Map<number, Waiting>();
   readonly #idlers: (() => void)[] = [];
   #outbox: Request[] = [];
   #number = 0;
   #failure: Fault | undefined;
-  #isEnded = false;
 
-  /** @param worker starts at once */
-  constructor(worker: Thread, options: { maxWaiting: number; onFailure(failure: Fault): void }) {
+  constructor(start: StartThread, options: { maxWaiting: number; onFailure(failure: Fault): void }) {
     this.#options = options;
-    this.#worker = worker;
-    worker.onmessage = (message: MessageEvent<AnswerBatch>) => {
-      if ('failed' in message.data) return this.#fail(message.data.failed);
-      for (const answer of message.data.answers) this.#settle(answer);
-    };
-    worker.onerror = (error) => {
-      // Bun would otherwise report it a second time as an uncaught error of this thread.
-      error.preventDefault();
-      this.#fail(error.message);
-    };
-    worker.onmessageerror = () => this.#fail('a message between the threads could not be read');
-    worker.addEventListener('close', () => this.#fail('its thread ended'));
+    this.#thread = start({
+      hear: (batch) => {
+        if ('failed' in batch) return this.#fail(batch.failed);
+        for (const answer of batch.answers) this.#settle(answer);
+      },
+      ended: (reason) => this.#fail(reason),
+    });
   }
 
   /** Why the worker is gone; undefined while it works. */
@@ -71,14 +64,13 @@ export class Channel {
   }
 
   end(): void {
-    this.#isEnded = true;
-    this.#worker.terminate();
+    this.#thread.end();
   }
 
   #flush(): void {
     const batch = this.#outbox;
     this.#outbox = [];
-    if (batch.length > 0) this.#worker.postMessage(batch);
+    if (batch.length > 0) this.#thread.send(batch);
   }
 
   #settle(answer: Answer): void {
@@ -94,13 +86,13 @@ export class Channel {
   }
 
   #fail(reason: string): void {
-    if (this.#failure || this.#isEnded) return;
+    if (this.#failure) return;
     this.#failure = new Fault('store.failed', { status: 503, message: `the store has stopped: ${reason}` });
     this.#outbox = [];
     for (const { reject } of this.#waiting.values()) reject(unknown(reason));
     this.#waiting.clear();
     this.#releaseIdlers();
-    this.#worker.terminate();
+    this.#thread.end();
     this.#options.onFailure(this.#failure);
   }
 }

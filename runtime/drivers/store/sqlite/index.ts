@@ -1,8 +1,13 @@
 import { Fault } from '../../../../core/base/fault.ts';
+import type { Log } from '../../../../core/base/log.ts';
 import type { Jobs } from '../../../../core/ports/jobs.ts';
 import type { Store } from '../../../../core/ports/store.ts';
-import { type Connection, connection, type Reads, type SqliteStoreOptions } from './connection.ts';
+import { ownThread } from '../../../base/own-thread.ts';
+import { Channel, type StartThread } from './channel.ts';
+import { readOnlyDatabase } from './database.ts';
 import { count, page } from './pages.ts';
+import { type Reads, reader } from './reader.ts';
+import { statements } from './statements.ts';
 
 export interface SqliteStore extends Store {
   /** In the same file, and in the same commits. */
@@ -33,14 +38,14 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     async acquire(count, options) {
       if (!Number.isInteger(count) || count < 1)
         throw new RangeError(`${count} is not a number of partitions`);
-      return connected().worker.call('acquire', { count, ...options });
+      return connected().channel.call('acquire', { count, ...options });
     },
-    commit: async (step) => connected().worker.call('commit', step),
-    commitAll: async (batch) => connected().worker.call('commitAll', batch),
-    write: async (write) => connected().worker.call('write', write),
-    acknowledge: async (orderIds) => connected().worker.call('acknowledge', orderIds),
+    commit: async (step) => connected().channel.call('commit', step),
+    commitAll: async (batch) => connected().channel.call('commitAll', batch),
+    write: async (write) => connected().channel.call('write', write),
+    acknowledge: async (orderIds) => connected().channel.call('acknowledge', orderIds),
     sweep: async (before, upTo = Number.MAX_SAFE_INTEGER) =>
-      connected().worker.call('sweep', { before, upTo }),
+      connected().channel.call('sweep', { before, upTo }),
     isConsumed: (cause) => read((reads) => reads.isConsumed(cause)),
     load: (actor) => read((reads) => reads.load(actor)),
     loadAll: (actors, causes) => read((reads) => reads.loadAll({ actors, causes })),
@@ -57,24 +62,112 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       position: (id) => read((reads) => reads.position(id)),
       last: () => read((reads) => reads.last(null)),
       cursor: (consumer) => read((reads) => reads.cursor(consumer)),
-      advance: async (consumer, position) => connected().worker.call('advance', { consumer, position }),
+      advance: async (consumer, position) => connected().channel.call('advance', { consumer, position }),
     },
     jobs: {
-      claim: async (kind, claim) => connected().worker.call('claimJobs', { ...claim, kind }),
-      beat: async (owner, leases) => connected().worker.call('beatJobs', { owner, leases }),
-      release: async (owner, release) => connected().worker.call('releaseJob', { ...release, owner }),
-      finish: async (owner, id) => connected().worker.call('finishJob', { owner, id }),
-      owners: async (node) => connected().worker.call('jobOwners', { node }),
-      free: async (owners, now) => connected().worker.call('freeJobs', { owners, now }),
+      claim: async (kind, claim) => connected().channel.call('claimJobs', { ...claim, kind }),
+      beat: async (owner, leases) => connected().channel.call('beatJobs', { owner, leases }),
+      release: async (owner, release) => connected().channel.call('releaseJob', { ...release, owner }),
+      finish: async (owner, id) => connected().channel.call('finishJob', { owner, id }),
+      owners: async (node) => connected().channel.call('jobOwners', { node }),
+      free: async (owners, now) => connected().channel.call('freeJobs', { owners, now }),
       next: (kinds, owner) => read((reads) => reads.nextJob({ kinds, owner })),
       totals: () => read((reads) => reads.jobTotals(null)),
       // No other process works on this file.
       subscribe: () => () => {},
     },
-    idle: async () => open?.worker.idle(),
+    idle: async () => open?.channel.idle(),
     close() {
       closing ??= open?.close() ?? Promise.resolve();
       return closing;
     },
   };
+}
+
+interface SqliteStoreOptions {
+  /** Path of the database, or `:memory:` for one that ends with the store. Missing folders are made. */
+  readonly file: string;
+  readonly log?: Log;
+  /** Default: a worker. */
+  readonly thread?: StartThread;
+  /** Calls in flight beyond which `store.busy` is answered. Default: 10,000. */
+  readonly maxWaiting?: number;
+  /** The store broke and stays broken: only a restart of the process helps, and loses nothing acknowledged. */
+  readonly onFailure?: (failure: Fault) => void;
+}
+
+interface Connection {
+  readonly channel: Channel;
+  /** Rejects when the database could not be opened, throws when the store has failed. */
+  reads(): Reads | Promise<Reads>;
+  close(): Promise<void>;
+}
+
+/** Starts the worker and has it open the database. */
+function connection(options: SqliteStoreOptions): Connection {
+  const { file, log, thread = worker } = options;
+  let open: Opened | undefined;
+  const channel = new Channel(thread, {
+    maxWaiting: options.maxWaiting ?? 10_000,
+    onFailure(failure) {
+      log?.error('store failed', { file, error: failure });
+      options.onFailure?.(failure);
+    },
+  });
+  const opened = channel.call('open', { file }).then(({ schema, migrated }): Opened => {
+    log?.info('store opened', { file, schema, migrated });
+    // A database in memory belongs to its connection, so there the worker reads as well.
+    open = file === ':memory:' ? { reads: remote(channel), close: () => {} } : local(file);
+    return open;
+  });
+  // Callers get the reason; without this handler it would also count as unhandled.
+  opened.catch(() => {});
+
+  return {
+    channel,
+    reads() {
+      if (channel.failure) throw channel.failure;
+      return open?.reads ?? opened.then(({ reads }) => reads);
+    },
+    async close() {
+      await channel.idle();
+      const own = await opened.catch(() => undefined);
+      // Ours first: the last connection to go is the one that can remove the write-ahead log.
+      own?.close();
+      // A failure was reported when it happened, and the worker is gone.
+      if (channel.failure) return;
+      try {
+        await channel.call('close', null);
+      } finally {
+        channel.end();
+      }
+    },
+  };
+}
+
+const worker: StartThread = (handlers) => ownThread(new URL('./worker.ts', import.meta.url), handlers);
+
+interface Opened {
+  readonly reads: Reads;
+  close(): void;
+}
+
+function local(file: string): Opened {
+  const db = readOnlyDatabase(file);
+  const sql = statements(db);
+  return {
+    reads: reader(sql),
+    close() {
+      sql.finalize();
+      db.close();
+    },
+  };
+}
+
+function remote(channel: Channel): Reads {
+  return new Proxy({} as Reads, {
+    // With a `then` it would be taken for a promise.
+    get: (_, name) =>
+      name === 'then' ? undefined : (argument: never) => channel.call(name as keyof Reads, argument),
+  });
 }

@@ -1,8 +1,8 @@
 import { fullOrder } from '../../../../core/http/listing.ts';
 import type { ListQuery, ListScope, Place, StoredResource } from '../../../../core/ports/store.ts';
 import { rankedPage } from '../ranked-page.ts';
-import type { Reads } from './connection.ts';
 import { checkLimit, type WalkQuery } from './listing.ts';
+import type { Reads } from './reader.ts';
 
 /** Rows looked at in one go, about a millisecond of work: the thread that answers lists also carries the media. */
 const stretch = 256;

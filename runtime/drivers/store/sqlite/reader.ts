@@ -36,6 +36,13 @@ const columns = 'r.id, r.account, r.created_at AS createdAt, r.name, r.body, r.r
 const ofPartitions = '(?1 IS NULL OR partition IS NULL OR partition IN (SELECT value FROM json_each(?1)))';
 const event = 'position, id, type, account, stream, body, at';
 
+/** The reads: answered at once by our own connection, or later by the worker. */
+export type Reads = {
+  [Name in keyof Reader]: (
+    argument: Parameters<Reader[Name]>[0],
+  ) => ReturnType<Reader[Name]> | Promise<ReturnType<Reader[Name]>>;
+};
+
 export function reader(sql: Statements): Reader {
   const load = sql.prepare<StoredActor>('SELECT state, version, sequence FROM actors WHERE actor = ?');
   const consumed = sql.prepare<{ cause: string }>('SELECT cause FROM causes WHERE cause = ?');
