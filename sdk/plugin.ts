@@ -14,7 +14,7 @@ export {
   milliseconds,
   sizeSchema,
 } from '../core/base/config-fields.ts';
-export { Fault, hasCode, isRefusal } from '../core/base/fault.ts';
+export { Fault, hasCode, isAccepted, isRefusal, unlessThere } from '../core/base/fault.ts';
 export { derivedId, isUuid, uuid } from '../core/base/ids.ts';
 export { KeyedQueues } from '../core/base/keyed-queues.ts';
 export type { Log, LogFields } from '../core/base/log.ts';
@@ -99,7 +99,14 @@ export {
   undecided,
 } from '../core/plugin/decide.ts';
 export type { Attempt, Effect, EffectError } from '../core/plugin/effect.ts';
-export type { DeclaredEvent, Emission, EventDeclaration, EventFeed, Events } from '../core/plugin/events.ts';
+export {
+  type DeclaredEvent,
+  type Emission,
+  type EventDeclaration,
+  type EventFeed,
+  type Events,
+  payloadOf,
+} from '../core/plugin/events.ts';
 // ── The dashboard, the command line and the MCP server ──
 export {
   type Command,
