@@ -77,8 +77,8 @@ const rules: IConfiguration = {
     only(
       'testing-entry-to-kit',
       '^sdk/testing\\.ts$',
-      '^test/kit/',
-      'what tests of plugins import is the kit of our own tests',
+      '^test/(kit|conformance/blobs)/',
+      'what tests of plugins import is the kit of our own tests, and the conformance suites',
     ),
     {
       name: 'client-alone',

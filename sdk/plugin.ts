@@ -20,13 +20,16 @@ export { KeyedQueues } from '../core/base/keyed-queues.ts';
 export type { Log, LogFields } from '../core/base/log.ts';
 export type { Counter, Family, Histogram, Metrics } from '../core/base/metrics.ts';
 export { nameSchema, userTagsSchema } from '../core/base/name.ts';
+export { pulledStream } from '../core/base/pulled-stream.ts';
 export { object, oneOf, optional } from '../core/base/schema.ts';
 export { idOrNone, withoutSecrets } from '../core/base/secrets.ts';
 export { sideBySide } from '../core/base/side-by-side.ts';
 export { SingleFlight } from '../core/base/single-flight.ts';
 export { every, pause, regularly, within } from '../core/base/timing.ts';
-
-export type { Access, AccessRule, Demand } from '../core/http/access.ts';
+export { endings as blobEndings } from '../core/blobs/endings.ts';
+export { blobFaults } from '../core/blobs/faults.ts';
+export { piecesOf } from '../core/blobs/source.ts';
+export type { Access, Access, AccessRule, AccessRule, Demand } from '../core/http/access.ts';
 export {
   type AuthenticationOptions,
   type Authenticator,
@@ -81,6 +84,7 @@ export type {
   EventDescription,
   RowIds,
 } from '../core/plugin/actor.ts';
+export { checkBlobKeys, keyProblem, missingParts, partsOf, rangeOf } from '../core/plugin/blob-key.ts';
 export {
   type Ask,
   type Decide,
@@ -98,6 +102,7 @@ export {
   type UploadSubject,
   undecided,
 } from '../core/plugin/decide.ts';
+export type { DriverContext, PortDrivers } from '../core/plugin/driver.ts';
 export type { Attempt, Effect, EffectError } from '../core/plugin/effect.ts';
 export {
   type DeclaredEvent,
@@ -178,6 +183,7 @@ export {
   type Token,
   token,
 } from '../core/plugin/token.ts';
+
 export type {
   BlobFacts,
   BlobRange,
@@ -186,6 +192,24 @@ export type {
   GetOutcome,
   PutOptions,
   PutOutcome,
+export { type Collection, collection, type Offer, offer, type Token, token } from '../core/plugin/token.ts';
+
+export {
+  type BlobFacts,
+  type BlobPage,
+  type BlobPart,
+  type BlobRange,
+  type BlobSource,
+  type Blobs,
+  type BlobUpload,
+  type BlobUploads,
+  blobLimits,
+  type CompleteOutcome,
+  type GetOutcome,
+  type PutOptions,
+  type PutOutcome,
+  typeOf,
+  type UnfinishedUpload,
 } from '../core/ports/blobs.ts';
 export type { Clock } from '../core/ports/clock.ts';
 export type { ConversionOrder, Converter } from '../core/ports/converter.ts';

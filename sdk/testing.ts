@@ -2,6 +2,7 @@
  * `millrace/testing`: tests of plugins with the whole program, virtual time and no sockets. Needs Bun, and no test framework of its
  * own. Guide: docs/plugins.
  */
+export { blobsConformance, type ConformanceCheck } from '../test/conformance/blobs/conformance.ts';
 export { allPlugins, anotherAccount, type OtherAccount } from '../test/kit/all-plugins.ts';
 export { type ScriptedAttempt, scriptedEffect } from '../test/kit/scripted-effect.ts';
 export type { ScriptedMedia, ScriptedPublish } from '../test/kit/scripted-media.ts';
