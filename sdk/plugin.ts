@@ -14,7 +14,7 @@ export {
   milliseconds,
   sizeSchema,
 } from '../core/base/config-fields.ts';
-export { Fault, hasCode, isAccepted, isRefusal, unlessThere } from '../core/base/fault.ts';
+export { Fault, Fault, hasCode, hasCode, isAccepted, isRefusal, isRefusal, unlessRefused, unlessThere } from '../core/base/fault.ts';
 export { derivedId, isUuid, uuid } from '../core/base/ids.ts';
 export { KeyedQueues } from '../core/base/keyed-queues.ts';
 export type { Log, LogFields } from '../core/base/log.ts';

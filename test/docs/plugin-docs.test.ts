@@ -1,0 +1,122 @@
+/** Every code block of docs/plugins: modules are type-checked together, plugins run in a world, tests pass. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+import { afterAll, expect, it } from 'vitest';
+import { configSchema } from '../../config/schema.ts';
+import type { Plugin } from '../../core/plugin/plugin.ts';
+import { settingsOf } from '../../core/plugin/settings.ts';
+import { allPlugins } from '../kit/all-plugins.ts';
+import { world } from '../kit/world.ts';
+import { blocksIn, blocksOf, type PageModule, writeModules } from './code-blocks.ts';
+
+const root = join(import.meta.dirname, '../..');
+const docs = join(root, 'docs/plugins');
+const maxLines = 140;
+const pages = readdirSync(docs).filter((name) => name.endsWith('.md'));
+const blocks = blocksOf(docs);
+const folder = mkdtempSync(join(tmpdir(), 'millrace-docs-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const modules = writeModules(blocks, folder);
+const isTest = ({ file }: PageModule) => /(^|[./])test\.ts$/.test(file);
+const where = ({ block: { page, line }, file }: PageModule) => `${page}:${line} ${file.split('/').at(-1)}`;
+
+it.each(pages)(`%s has at most ${maxLines} lines`, (page) => {
+  expect(readFileSync(join(docs, page), 'utf8').split('\n').length - 1).toBeLessThanOrEqual(maxLines);
+});
+
+it.each(pages)('%s is in the list of pages', (page) => {
+  if (page === 'README.md') return;
+  expect(readFileSync(join(docs, 'README.md'), 'utf8')).toContain(`](${page})`);
+});
+
+it('has blocks of no other language, so that none is left unchecked', () => {
+  const others = blocks.filter(({ language }) => !['ts', 'sh', 'json', 'text'].includes(language));
+  expect(others.map(({ page, line, language }) => `${page}:${line} ${language}`)).toEqual([]);
+});
+
+it('imports nothing that a plugin outside has not', () => {
+  const wrong = modules.flatMap((module) =>
+    [...module.block.text.matchAll(/from '([^']+)'/g)]
+      .map(([, name = '']) => name)
+      .filter((name) => !/^(millrace\/|node:|\.\/)|^bun:test$/.test(name))
+      .map((name) => `${where(module)} imports ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+it('has modules without type errors', { timeout: 120_000 }, () => {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
+  const program = ts.createProgram(
+    modules.map(({ file }) => file),
+    { ...options, noUnusedLocals: true, typeRoots: [join(root, 'node_modules')] },
+  );
+  const errors = modules.flatMap((module) => {
+    const source = program.getSourceFile(module.file);
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+      ({ messageText, start = 0 }) =>
+        `${where(module)}, its line ${lineOf(source, start)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
+    );
+  });
+  expect(errors).toEqual([]);
+});
+
+it.each(modules.filter((module) => !isTest(module)).map((module) => [where(module), module] as const))(
+  'starts the program with the plugin of %s',
+  async (_, { file }) => {
+    const { default: plugin } = (await import(file)) as { default?: Plugin };
+    if (plugin === undefined) return;
+    await using w = await world({ plugins: [...(await allPlugins()), plugin] });
+    expect((await w.request('GET', '/health/ready', { key: null })).status).toBe(200);
+  },
+);
+
+it('has tests that pass', { timeout: 120_000 }, () => {
+  const tests = modules.filter(isTest).map(({ file }) => file);
+  expect(tests.length).toBeGreaterThan(0);
+  const ran = spawnSync(
+    process.execPath,
+    ['test', '--preload', join(root, 'test/kit/entry-points.ts'), '--timeout', '30000', ...tests],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  expect({ status: ran.status, output: ran.status === 0 ? '' : ran.stderr + ran.stdout }).toEqual({
+    status: 0,
+    output: '',
+  });
+  // None was passed over.
+  expect(ran.stderr).toMatch(new RegExp(`across ${tests.length} files?`));
+});
+
+it.each(
+  blocks
+    .filter(({ language }) => language === 'json')
+    .map((block) => [`${block.page}:${block.line}`, block] as const),
+)('%s is JSON, and a config if it has a key of one', (_, { text }) => {
+  const given = JSON.parse(text) as Record<string, unknown>;
+  const isConfig = Object.keys(given).some((key) => Object.hasOwn(configSchema.properties, key));
+  if (isConfig) expect(settingsOf(configSchema, { given, whole: 'config' }).problems).toEqual([]);
+});
+
+it('fails on a block that names no file, and on one that never ends', () => {
+  const broken = (markdown: string) => () => writeModules(blocksIn('a.md', markdown), folder);
+  expect(broken('```ts\nconst a = 1;\n```\n')).toThrow('a.md:1: the first line of a ts block names its file');
+  expect(broken('text\n```ts\n')).toThrow('a.md:2: this block never ends');
+});
+
+it('puts a module that is shown again into a folder of its own', () => {
+  const markdown = ['// plugin.ts', '// plugin.test.ts', '// plugin.ts'].map(
+    (line) => `\`\`\`ts\n${line}\n\`\`\`\n`,
+  );
+  const files = writeModules(blocksIn('twice.md', markdown.join('')), folder).map(({ file }) => file);
+  expect(files).toEqual(
+    ['1/plugin.ts', '1/plugin.test.ts', '2/plugin.ts'].map((name) => join(folder, 'twice', name)),
+  );
+  expect(files.every((file) => existsSync(dirname(file)))).toBe(true);
+});
+
+function lineOf(source: ts.SourceFile | undefined, start: number): number {
+  return source ? source.getLineAndCharacterOfPosition(start).line + 1 : 0;
+}
