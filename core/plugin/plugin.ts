@@ -112,7 +112,8 @@ export interface Plugin<C extends TObject = TObject> {
   /** Routes below `/internal/`, for other nodes alone: what `kit.nodes.request` asks. Nobody else gets there. */
   readonly nodeRoutes?: (kit: Kit<C>) => AnyElysia;
   /** Starts it; returns its stop. What it provides is provided before this resolves. */
-  readonly start?: (kit: Kit<C>) => Promise<Stop | undefined> | Stop | undefined;
+  // biome-ignore lint/suspicious/noConfusingVoidType: a start that has nothing to stop needs no `return`
+  readonly start?: (kit: Kit<C>) => Promise<Stop | undefined | void> | Stop | undefined | void;
 }
 
 /** A plugin with a config of its own, whatever that is. */
