@@ -1,4 +1,4 @@
-import { contractVersion, definePlugin } from 'millrace/plugin';
+import { definePlugin } from 'millrace/plugin';
 import { allPlugins, blobsConformance, world } from 'millrace/testing';
 import { afterAll, describe, expect, it, test } from 'vitest';
 import { httpBlobServer } from './http-blob-server.ts';
@@ -33,7 +33,7 @@ describe('a driver for blobs that a plugin brings', () => {
 
   it('is the only one that a plugin can bring', async () => {
     const wrong = definePlugin({
-      ...{ id: 'pg', summary: 'a store', contract: contractVersion },
+      ...{ id: 'pg', summary: 'a store', contract: 3 },
       drivers: { store: () => {} } as never,
     });
     await expect(world({ plugins: [wrong] })).rejects.toThrow(

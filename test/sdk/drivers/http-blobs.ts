@@ -6,7 +6,6 @@ import {
   blobEndings,
   blobFaults,
   checkBlobKeys,
-  contractVersion,
   definePlugin,
   object,
   partsOf,
@@ -23,7 +22,7 @@ const config = object({ url: Type.String({ default: 'http://127.0.0.1:9999', des
 export default definePlugin({
   id: 'http-blobs',
   summary: 'files on an HTTP server',
-  contract: contractVersion,
+  contract: 3,
   config,
   drivers: { blobs: ({ url }) => httpBlobs(url) },
 });
