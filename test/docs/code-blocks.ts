@@ -43,8 +43,9 @@ export interface PageModule {
 }
 
 /**
- * Writes the `ts` blocks of each page to files. The first line of a block names its file: `// plugin.ts`. The blocks of a page
- * lie in one folder; one with a name that is there already begins the next folder, with nothing in it.
+ * Writes the `ts` blocks of each page to files. The first line of a block names its file: `// plugin.ts`. Without a name it is
+ * `index.ts` with a default export, and `index.test.ts` with an import of Vitest, as `millrace plugin new` names them. The blocks of
+ * a page lie in one folder; one with a name that is there already begins the next folder, with nothing in it.
  */
 export function writeModules(blocks: readonly CodeBlock[], root: string): readonly PageModule[] {
   const taken = new Set<string>();
@@ -53,7 +54,7 @@ export function writeModules(blocks: readonly CodeBlock[], root: string): readon
     .filter(({ language }) => language === 'ts')
     .map((block) => {
       const { page, line, text } = block;
-      const name = /^\/\/ ([\w./-]+\.ts)\n/.exec(text)?.[1];
+      const name = nameOf(text);
       if (name === undefined) throw new Error(`${page}:${line}: the first line of a ts block names its file`);
       let number = folders.get(page) ?? 1;
       const fileIn = (one: number) => join(root, page.replace(/\.md$/, ''), `${one}`, name);
@@ -65,4 +66,11 @@ export function writeModules(blocks: readonly CodeBlock[], root: string): readon
       writeFileSync(file, text);
       return { block, file };
     });
+}
+
+function nameOf(text: string): string | undefined {
+  const [, given] = /^\/\/ ([\w./-]+\.ts)\n/.exec(text) ?? [];
+  if (given !== undefined) return given;
+  if (text.includes("from 'vitest'")) return 'index.test.ts';
+  return /^export default /m.test(text) ? 'index.ts' : undefined;
 }

@@ -1,10 +1,19 @@
 /** Every code block of docs/plugins: modules are type-checked together, plugins run in a world, tests pass. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { afterAll, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
 import { configSchema } from '../../config/schema.ts';
 import type { Plugin } from '../../core/plugin/plugin.ts';
 import { settingsOf } from '../../core/plugin/settings.ts';
@@ -19,6 +28,7 @@ const pages = readdirSync(docs).filter((name) => name.endsWith('.md'));
 const blocks = blocksOf(docs);
 const folder = mkdtempSync(join(tmpdir(), 'millrace-docs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 const modules = writeModules(blocks, folder);
 const isTest = ({ file }: PageModule) => /(^|[./])test\.ts$/.test(file);
 const where = ({ block: { page, line }, file }: PageModule) => `${page}:${line} ${file.split('/').at(-1)}`;
@@ -33,7 +43,7 @@ it.each(pages)('%s is in the list of pages', (page) => {
 });
 
 it('has blocks of no other language, so that none is left unchecked', () => {
-  const others = blocks.filter(({ language }) => !['ts', 'sh', 'json', 'text'].includes(language));
+  const others = blocks.filter(({ language }) => !['ts', 'sh', 'json', 'yaml', 'text'].includes(language));
   expect(others.map(({ page, line, language }) => `${page}:${line} ${language}`)).toEqual([]);
 });
 
@@ -41,7 +51,7 @@ it('imports nothing that a plugin outside has not', () => {
   const wrong = modules.flatMap((module) =>
     [...module.block.text.matchAll(/from '([^']+)'/g)]
       .map(([, name = '']) => name)
-      .filter((name) => !/^(millrace\/|node:|\.\/)|^bun:test$/.test(name))
+      .filter((name) => !/^(millrace\/|node:|\.\/)|^vitest$/.test(name))
       .map((name) => `${where(module)} imports ${name}`),
   );
   expect(wrong).toEqual([]);
@@ -52,7 +62,7 @@ it('has modules without type errors', { timeout: 120_000 }, () => {
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
   const program = ts.createProgram(
     modules.map(({ file }) => file),
-    { ...options, noUnusedLocals: true, typeRoots: [join(root, 'node_modules')] },
+    { ...options, noUncheckedIndexedAccess: true, typeRoots: [join(root, 'node_modules')] },
   );
   const errors = modules.flatMap((module) => {
     const source = program.getSourceFile(module.file);
@@ -80,25 +90,32 @@ it.each([...folders])('starts the program with the plugins of %s', async (_, inF
 it('has tests that pass', { timeout: 120_000 }, () => {
   const tests = modules.filter(isTest).map(({ file }) => file);
   expect(tests.length).toBeGreaterThan(0);
-  const ran = spawnSync(
-    process.execPath,
-    ['test', '--preload', join(root, 'test/kit/entry-points.ts'), '--timeout', '30000', ...tests],
-    { cwd: folder, encoding: 'utf8' },
-  );
-  expect({ status: ran.status, output: ran.status === 0 ? '' : ran.stderr + ran.stdout }).toEqual({
-    status: 0,
-    output: '',
+  // As `millrace plugin test` runs those of a package, which has Millrace in its node_modules.
+  const options = {
+    include: ['**/*test.ts'],
+    setupFiles: [join(root, 'test/kit/entry-points.ts')],
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    ...{ pool: 'forks', maxWorkers: 1, isolate: false, testTimeout: 60_000 },
+  };
+  const config = join(folder, 'vitest.config.ts');
+  writeFileSync(config, `export default ${JSON.stringify({ test: options })};\n`);
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const ran = spawnSync(process.execPath, ['--bun', vitest, 'run', '--root', folder, '--config', config], {
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1' },
   });
+  const output = ran.stdout + ran.stderr;
+  expect({ status: ran.status, output: ran.status === 0 ? '' : output }).toEqual({ status: 0, output: '' });
   // None was passed over.
-  expect(ran.stderr).toMatch(new RegExp(`across ${tests.length} files?`));
+  expect(output).toMatch(new RegExp(`Test Files +${tests.length} passed`));
 });
 
 it.each(
   blocks
-    .filter(({ language }) => language === 'json')
+    .filter(({ language }) => language === 'json' || language === 'yaml')
     .map((block) => [`${block.page}:${block.line}`, block] as const),
-)('%s is JSON, and a config if it has a key of one', (_, { text }) => {
-  const given = JSON.parse(text) as Record<string, unknown>;
+)('%s is data, and a config if it has a key of one', (_, { text, language }) => {
+  const given = (language === 'json' ? JSON.parse(text) : parseYaml(text)) as Record<string, unknown>;
   const isConfig = Object.keys(given).some((key) => Object.hasOwn(configSchema.properties, key));
   if (isConfig) expect(settingsOf(configSchema, { given, whole: 'config' }).problems).toEqual([]);
 });
