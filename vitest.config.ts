@@ -65,7 +65,7 @@ export default defineConfig({
         test: {
           ...unit,
           name: 'unit',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', 'examples/*/*.test.ts'],
           exclude: ownProcess,
           // Files share three processes. To start one and load and warm up the program for each file is a third of the whole.
           isolate: false,
