@@ -259,6 +259,7 @@ export type { Json, Volatile, VolatileEntry } from '../core/ports/volatile.ts';
 export type { PlaybackAliases } from '../core/vod/aliases.ts';
 export type { Vod } from '../core/vod/answer.ts';
 export type { FilmFile } from '../core/vod/film-media.ts';
+export { filmSound } from '../core/vod/film-sound.ts';
 export {
   type FilmIdentity,
   type FilmTextTrack,

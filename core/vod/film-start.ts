@@ -1,3 +1,4 @@
+import { type Box, boxOf, within } from './boxes.ts';
 import type { FilmMedia } from './film-media.ts';
 
 /** Bytes that are read of an init, and of the first segment: its `moof` has some bytes for each sample. */
@@ -32,31 +33,6 @@ export async function filmStart({ index, open }: FilmMedia, signal: AbortSignal)
     if (error instanceof RangeError) return 0;
     throw error;
   }
-}
-
-/** A box, or several behind each other (ISO/IEC 14496-12 4.2), without what is around them. */
-interface Box {
-  readonly view: DataView;
-  readonly from: number;
-  readonly to: number;
-}
-
-function boxOf(bytes: Uint8Array): Box {
-  return { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), from: 0, to: bytes.length };
-}
-
-/** The boxes at this path of types. A last one that is cut off counts as far as it goes. */
-function within(box: Box, [type, ...rest]: readonly string[]): Box[] {
-  const { view, to } = box;
-  const found: Box[] = [];
-  for (let at = box.from; at + 8 <= to; ) {
-    const size = view.getUint32(at);
-    const name = String.fromCharCode(...[4, 5, 6, 7].map((offset) => view.getUint8(at + offset)));
-    if (size < 8) break;
-    if (name === type) found.push({ view, from: at + 8, to: Math.min(at + size, to) });
-    at += size;
-  }
-  return rest.length === 0 ? found : found.flatMap((one) => within(one, rest));
 }
 
 /** A number of 32 bits in a full box, by the version of the box. Throws RangeError where there is none. */
