@@ -44,8 +44,9 @@ export interface PageModule {
 
 /**
  * Writes the `ts` blocks of each page to files. The first line of a block names its file: `// plugin.ts`. Without a name it is
- * `index.ts` with a default export, and `index.test.ts` with an import of Vitest, as `millrace plugin new` names them. The blocks of
- * a page lie in one folder; one with a name that is there already begins the next folder, with nothing in it.
+ * `index.ts` with a default export, `index.test.ts` with an import of Vitest, as `millrace plugin new` names them, and else a module
+ * that nobody imports. The blocks of a page lie in one folder; one with a name that is there already begins the next folder, with
+ * nothing in it.
  */
 export function writeModules(blocks: readonly CodeBlock[], root: string): readonly PageModule[] {
   const taken = new Set<string>();
@@ -54,8 +55,7 @@ export function writeModules(blocks: readonly CodeBlock[], root: string): readon
     .filter(({ language }) => language === 'ts')
     .map((block) => {
       const { page, line, text } = block;
-      const name = nameOf(text);
-      if (name === undefined) throw new Error(`${page}:${line}: the first line of a ts block names its file`);
+      const name = nameOf(text) ?? `line-${line}.ts`;
       let number = folders.get(page) ?? 1;
       const fileIn = (one: number) => join(root, page.replace(/\.md$/, ''), `${one}`, name);
       if (taken.has(fileIn(number))) number += 1;

@@ -63,7 +63,7 @@ const beacon: ActorType<typeof machine> = {
 
 const smoke: string[] = [];
 const beacons = definePlugin({
-  id: 'beacons',
+  id: 'beacon',
   summary: 'lights a beacon when a broadcast begins',
   contract: 3,
   actors: [beacon],
