@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePorts } from '../../kit/free-ports.ts';
@@ -38,6 +38,8 @@ export async function startServer(
     env?: Record<string, string>;
     /** Gives a folder of its data a disk of its own, which is gone with the process. Only where `hasSmallDisks`. */
     disk?: { folder: string; mebibytes: number };
+    /** An installed one, in place of this checkout's: what starts it, and where. */
+    program?: { readonly command: readonly string[]; readonly cwd: string };
   } = {},
 ): Promise<Server> {
   const [httpPort, rtmpPort] = await findFreePorts(2);
@@ -59,9 +61,10 @@ export async function startServer(
   let child: ChildProcess;
 
   const launch = async () => {
-    const [command, ...rest] = [...diskCommand(dataDir, options.disk), process.execPath, 'runtime/main.ts'];
+    const program = options.program ?? { command: [process.execPath, 'runtime/main.ts'], cwd: root };
+    const [command = '', ...rest] = [...diskCommand(dataDir, options.disk), ...program.command];
     child = spawn(command, rest, {
-      cwd: root,
+      cwd: program.cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -81,6 +84,8 @@ export async function startServer(
   const end = async (signal: NodeJS.Signals) => {
     if (hasExited(child)) return;
     const exit = once(child, 'exit');
+    // A command that only starts the server cannot hand on this one.
+    if (signal === 'SIGKILL') for (const pid of childrenOf(child)) process.kill(pid, signal);
     child.kill(signal);
     await exit;
   };
@@ -142,6 +147,11 @@ async function isReady(url: string): Promise<boolean> {
   );
   await response?.arrayBuffer();
   return response?.status === 200;
+}
+
+function childrenOf({ pid }: ChildProcess): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.split(' ').filter(Boolean).map(Number);
 }
 
 const hasExited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
