@@ -14,7 +14,7 @@ export {
   milliseconds,
   sizeSchema,
 } from '../core/base/config-fields.ts';
-export { Fault, Fault, hasCode, hasCode, isAccepted, isRefusal, isRefusal, unlessRefused, unlessThere } from '../core/base/fault.ts';
+export { Fault, hasCode, isAccepted, isRefusal, unlessRefused, unlessThere } from '../core/base/fault.ts';
 export { derivedId, isUuid, uuid } from '../core/base/ids.ts';
 export { KeyedQueues } from '../core/base/keyed-queues.ts';
 export type { Log, LogFields } from '../core/base/log.ts';
@@ -29,7 +29,7 @@ export { every, pause, regularly, within } from '../core/base/timing.ts';
 export { endings as blobEndings } from '../core/blobs/endings.ts';
 export { blobFaults } from '../core/blobs/faults.ts';
 export { piecesOf } from '../core/blobs/source.ts';
-export type { Access, Access, AccessRule, AccessRule, Demand } from '../core/http/access.ts';
+export type { Access, AccessRule, Demand } from '../core/http/access.ts';
 export {
   type AuthenticationOptions,
   type Authenticator,
@@ -183,16 +183,6 @@ export {
   type Token,
   token,
 } from '../core/plugin/token.ts';
-
-export type {
-  BlobFacts,
-  BlobRange,
-  BlobSource,
-  Blobs,
-  GetOutcome,
-  PutOptions,
-  PutOutcome,
-export { type Collection, collection, type Offer, offer, type Token, token } from '../core/plugin/token.ts';
 
 export {
   type BlobFacts,

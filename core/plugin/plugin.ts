@@ -207,10 +207,6 @@ export function effect<Input, Output, C extends TObject = TObject>(
   return declared;
 }
 
-/** A plugin, whatever its config. */
-// biome-ignore lint/suspicious/noExplicitAny: what a plugin takes its config for differs from plugin to plugin
-export type AnyPlugin = Plugin<any>;
-
 /** What a plugin says of one effect, whatever its input. */
 export type AnyEffect = NonNullable<Plugin['effects']>[string];
 

@@ -25,7 +25,7 @@ export async function startPlugins(context: StartContext): Promise<void> {
     const { plugin, culprit } = one;
     if (failed.isOff(plugin.id)) continue;
     await contained(one, context, async () => {
-      const work = async () => plugin.start?.(kits.of(plugin.id));
+      const work = async () => (await plugin.start?.(kits.of(plugin.id))) ?? undefined;
       await life.startPlugin(plugin.id, { culprit, work });
       const missing = plugin.provides?.find((token) => !kits.isProvided(token));
       if (missing) throw new Failure(`it did not provide ${missing.id}`, `plugin ${culprit}`);

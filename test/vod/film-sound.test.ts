@@ -47,7 +47,7 @@ describe('the sound of a film', () => {
       const pieces = async function* () {
         for (let at = 0; at < bytes.length; at += 333) yield bytes.slice(at, at + 333);
       };
-      return { ...got, body: ReadableStream.from(pieces()) as never };
+      return { ...got, body: new Response(pieces() as never).body as never };
     };
     expect(await filmSound(film.file, { blobs: { get }, most, signal })).toEqual(expected);
   });
