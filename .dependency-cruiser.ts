@@ -105,7 +105,8 @@ const rules: IConfiguration = {
       comment: 'the program imports its own files; millrace/* is for examples, tests and documentation',
       severity: 'error',
       from: { path: folders, pathNot: '^(examples|test)/' },
-      to: { path: '^millrace/' },
+      // Resolved to dist/ where a package was packed here.
+      to: { path: '^(millrace|dist)/' },
     },
     only(
       'demo-is-a-client',
@@ -175,7 +176,7 @@ const rules: IConfiguration = {
     },
   ],
   options: {
-    doNotFollow: { path: 'node_modules' },
+    doNotFollow: { path: 'node_modules|^dist/' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],

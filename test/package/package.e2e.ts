@@ -4,10 +4,13 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { until } from '../e2e/harness/wait.ts';
 import { findFreePorts } from '../kit/free-ports.ts';
 import { npm, outsideEnv, packed, packedSite } from '../kit/packed.ts';
+
+// npm writes hundreds of megabytes, while other tests use the disk.
+vi.setConfig({ testTimeout: 600_000 });
 
 const key = 'package-bootstrap-key-0123456789';
 

@@ -61,4 +61,4 @@ it('works in a page of another origin', async () => {
   } finally {
     await browser.close();
   }
-});
+}, 600_000);
