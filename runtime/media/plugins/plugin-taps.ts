@@ -22,9 +22,11 @@ export class PluginTaps implements Subscriber, SampleSubscriber {
   #sampled: readonly Tap[] = [];
   readonly #video = new VideoMessage();
   readonly #audio = new AudioMessage();
-  /** Of the newest sample of each track, ms. */
-  #videoTime = 0;
-  #audioTime = 0;
+  /** Used again for each sample: none is good after the call. */
+  readonly #picture: Writable<MediaSample> = { ...noSample, track: 'video' };
+  readonly #sound: Writable<MediaSample> = { ...noSample, track: 'audio' };
+  /** Samples since one was measured. */
+  #turn = 0;
 
   /** @param options.timer ms of a steady clock */
   constructor(options: { timer: () => number }) {
@@ -116,47 +118,62 @@ export class PluginTaps implements Subscriber, SampleSubscriber {
   video(bytes: Uint8Array, start: number, end: number, time: number, isKey: boolean): void {
     const message = this.#video;
     message.read(bytes, start, end);
-    if (time > this.#videoTime) this.#videoTime = time;
-    this.#give({
-      track: 'video',
-      time: this.#videoTime,
-      shift: message.cts,
-      isKey,
-      bytes: bytes.subarray(message.at, message.end),
-    });
+    const sample = this.#picture;
+    if (time > sample.time) sample.time = time;
+    sample.shift = message.cts;
+    sample.isKey = isKey;
+    sample.bytes = bytes.subarray(message.at, message.end);
+    this.#give(sample);
   }
 
   audio(bytes: Uint8Array, start: number, end: number, time: number): void {
     const message = this.#audio;
     message.read(bytes, start, end);
-    if (time > this.#audioTime) this.#audioTime = time;
-    this.#give({
-      track: 'audio',
-      time: this.#audioTime,
-      shift: 0,
-      isKey: true,
-      bytes: bytes.subarray(message.at, message.end),
-    });
+    const sample = this.#sound;
+    if (time > sample.time) sample.time = time;
+    sample.bytes = bytes.subarray(message.at, message.end);
+    this.#give(sample);
   }
 
+  /** Some 80 a second of each broadcast. Time is taken of one in `measured`, and counts for all of them. */
   #give(sample: MediaSample): void {
-    this.#each(this.#sampled, (subscriber) => subscriber.sample?.(sample));
+    this.#turn += 1;
+    if (this.#turn === measured) {
+      this.#turn = 0;
+      this.#each(this.#sampled, (subscriber) => subscriber.sample?.(sample), measured);
+      return;
+    }
+    const taps = this.#sampled;
+    for (let index = 0; index < taps.length; index += 1) {
+      const tap = taps[index];
+      try {
+        const answer: unknown = tap.subscriber.sample?.(sample);
+        if (answer !== undefined) this.#follow(tap, answer);
+      } catch (error) {
+        this.#detach(tap, error);
+      }
+    }
   }
 
-  /** One look at the clock for each: where one ends, the next begins. */
-  #each(taps: readonly Tap[], call: (subscriber: MediaSubscriber) => unknown): void {
+  /** One look at the clock for each: where one ends, the next begins. `weight`: calls that this one stands for. */
+  #each(taps: readonly Tap[], call: (subscriber: MediaSubscriber) => unknown, weight = 1): void {
     let at = this.#timer();
     for (const tap of taps) {
       try {
         const answer = call(tap.subscriber);
-        if (answer instanceof Promise) answer.catch((error: unknown) => this.#detach(tap, error));
+        if (answer !== undefined) this.#follow(tap, answer);
       } catch (error) {
         this.#detach(tap, error);
       }
       const now = this.#timer();
-      tap.load.add(now - at, now);
+      tap.load.add((now - at) * weight, now);
       at = now;
     }
+  }
+
+  /** A subscriber may be asynchronous against all advice. */
+  #follow(tap: Tap, answer: unknown): void {
+    if (answer instanceof Promise) answer.catch((error: unknown) => this.#detach(tap, error));
   }
 
   #detach(tap: Tap, error: unknown): void {
@@ -167,6 +184,13 @@ export class PluginTaps implements Subscriber, SampleSubscriber {
     tap.fail(error);
   }
 }
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+const noSample = { time: 0, shift: 0, isKey: true, bytes: new Uint8Array(0) };
+
+/** A prime, so that it meets pictures and sound by turns. */
+const measured = 17;
 
 interface Tap {
   readonly publish: PluginPublish;
