@@ -55,13 +55,6 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { clock } = options.drivers;
   const { log } = options;
   const life = new Lifetime({ clock, log });
-  const troubles = options.troubles ?? new PluginTroubles({ clock, log });
-  const metrics = new Metrics({
-    failed(name, error) {
-      const { plugin } = originOf(error, options.plugins);
-      troubles.tell(plugin, { where: `metric ${name}`, error });
-    },
-  });
   const { publicUrl } = options.deployment;
   const { trustedProxies: trusted = [], isPublicUrlSet: isFixed = false } = options;
   const reactions = new ReactionWatch({ clock, log });
@@ -81,18 +74,11 @@ export async function boot(options: BootOptions): Promise<Booted> {
   };
 
   try {
-    const plan = planned(options.plugins);
+    const base = planBase(options, life);
+    const { plan, kits, metrics } = base;
     const { caller, hostPath, rtmpApps } = dialectsOf(plan, { trusted, publicUrl, isFixed, log });
-    const failed = new FailedPlugins(plan, { log });
-    const kits = new Kits(plan, { clock, failed, troubles });
-    const base = { options, plan, life, metrics, kits, clock, failed, troubles };
     const decisions = decisionsOf(plan, { ...base, settings: options.decisions, log });
-    pluginIssues = () => [
-      ...failed.issues,
-      ...troubles.issues,
-      ...plan.flatMap(({ plugin: { id } }) => kits.scopeOf(id).issues(id)),
-      ...decisions.watch.issues,
-    ];
+    pluginIssues = () => [...issuesOf(base), ...decisions.watch.issues];
     const makeRuntime = await openStore(base);
     await openBlobs(base);
     const needs = { rtmpApps, pluginMedia: pluginMedia(base) };
@@ -101,8 +87,6 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const program = await startNode({ ...base, makeRuntime });
     const { runtime, nodes, hub, deployment, orders, workers } = program;
     reactions.measure(metrics);
-    failed.measure(metrics);
-    troubles.measure(metrics);
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
     measureProgram(metrics, { clock, runtime, eventTypes, services });
     kits.fill({
@@ -119,7 +103,6 @@ export async function boot(options: BootOptions): Promise<Booted> {
       },
       services: { ...services, volatile: options.drivers.volatile },
     });
-    kits.measure(metrics);
     life.atStop('leaks', () => tellLeaks({ ...base, log }));
     await life.start('actors', () => runtime.start());
     // Alone nobody else can answer, and nothing else happens before it is done.
@@ -157,6 +140,30 @@ export async function boot(options: BootOptions): Promise<Booted> {
 interface Base extends StartContext {
   readonly options: BootOptions;
   readonly metrics: Metrics;
+}
+
+/** The enabled plugins, checked against each other, and what is known of their failures. Throws Fault `boot.invalid`. */
+function planBase(options: BootOptions, life: Lifetime): Base {
+  const { log } = options;
+  const { clock } = options.drivers;
+  const plan = planned(options.plugins);
+  const troubles = options.troubles ?? new PluginTroubles({ clock, log });
+  const metrics = new Metrics({
+    failed(name, error) {
+      const { plugin } = originOf(error, options.plugins);
+      troubles.tell(plugin, { where: `metric ${name}`, error });
+    },
+  });
+  const failed = new FailedPlugins(plan, { log });
+  const kits = new Kits(plan, { clock, failed, troubles });
+  for (const one of [failed, troubles, kits]) one.measure(metrics);
+  return { options, plan, life, metrics, kits, clock, failed, troubles };
+}
+
+/** What is wrong with plugins, for operators. */
+function issuesOf({ plan, kits, failed, troubles }: Base): string[] {
+  const ofScopes = plan.flatMap(({ plugin: { id } }) => kits.scopeOf(id).issues(id));
+  return [...failed.issues, ...troubles.issues, ...ofScopes];
 }
 
 /** Takes over the data, once the engines that hold it answer. */

@@ -6,11 +6,13 @@ import { expect, test } from 'vitest';
 import { root, type Server, startServer } from './harness/server.ts';
 import { until } from './harness/wait.ts';
 
-/** The real server with plugins of `test/kit` that make mistakes. */
+/** The real server with plugins of `test/kit/mistakes` that make mistakes. */
 async function serverWith(names: readonly string[], config: object = {}): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-contained-'));
   const file = join(folder, 'config.json');
-  const plugins = Object.fromEntries(names.map((name) => [join(root, `test/kit/${name}-plugin.ts`), true]));
+  const plugins = Object.fromEntries(
+    names.map((name) => [join(root, `test/kit/mistakes/${name}-plugin.ts`), true]),
+  );
   writeFileSync(file, JSON.stringify({ ...config, plugins }));
   try {
     return await startServer({ env: { MILLRACE_CONFIG: file } });

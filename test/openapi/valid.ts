@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
  */
 export async function documentProblems(document: object): Promise<string[]> {
   const plain = JSON.parse(JSON.stringify(document)) as Described;
-  const { valid, errors } = await validator.validate(JSON.parse(JSON.stringify(document)));
+  const { valid, errors } = await validator.validate({ ...structuredClone(plain) });
   return [
     ...(valid ? [] : [`OpenAPI 3.1: ${JSON.stringify(errors)}`]),
     ...schemaProblems(plain),

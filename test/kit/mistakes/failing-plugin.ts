@@ -1,4 +1,4 @@
-import { definePlugin } from '../../core/plugin/plugin.ts';
+import { definePlugin } from '../../../core/plugin/plugin.ts';
 
 /** A plugin for tests of the whole program that cannot be started; its error has a secret of the config in it. */
 export default definePlugin({

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { says } from '../../core/http/http.ts';
-import { json } from '../../core/http/operation.ts';
-import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
+import { says } from '../../../core/http/http.ts';
+import { json } from '../../../core/http/operation.ts';
+import { definePlugin, type Kit } from '../../../core/plugin/plugin.ts';
 
 /** Mistakes that no call is answered with. */
 const mistakes: Record<string, (kit: Kit) => unknown> = {
