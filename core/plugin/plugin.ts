@@ -152,6 +152,8 @@ export interface Kit<C extends TObject = TObject> {
   provide<T>(token: Token<T>, value: T): void;
   /** What the enabled plugins offer to a collection, in the order in which they start. */
   offered<T>(to: Collection<T>): readonly T[];
+  /** Whether a plugin that would offer to a collection failed at the start: what is missing there may come with the next one. */
+  lacks(to: Collection<unknown>): boolean;
 }
 
 /** The JSON documents of the platform. */

@@ -93,6 +93,10 @@ async function runKind(
   const kind = kit.offered(taskKinds).find((one) => one.type === type);
   const work = { id, account, name, inputAssetId, outputAssetId, params, secret, phase: 'running' as const };
   if (kind?.run) return await kind.run({ ...work, ...more });
+  if (!kind && kit.lacks(taskKinds)) {
+    const waits = `What runs tasks of the type ${type} could not be started. The task waits for the next start of the server.`;
+    throw new Fault('plugin.failed', { status: 503, message: waits });
+  }
   const message = `No plugin of this deployment runs tasks of the type ${type}. Enable the plugin that does.`;
   throw new Fault('task.not_possible', { status: 409, message });
 }

@@ -53,7 +53,10 @@ export class Kits {
 
   /** Makes all of them. `shared`: what is the same for all plugins. */
   fill(options: {
-    shared: Omit<Kit, 'config' | 'errors' | 'events' | 'resources' | 'use' | 'provide' | 'offered'>;
+    shared: Omit<
+      Kit,
+      'config' | 'errors' | 'events' | 'resources' | 'use' | 'provide' | 'offered' | 'lacks'
+    >;
     resources: Omit<Resources, 'fields' | 'derived'>;
     events: { feed: EventFeed; store: Pick<Store, 'write'>; wrote: ActorRuntime['wrote'] };
     services: Partial<Services>;
@@ -87,6 +90,7 @@ export class Kits {
         use: (token) => this.#used(plugin, token),
         provide: (token, value) => void this.#provided.set(token.id, value),
         offered: (to) => this.#offered(to),
+        lacks: (to) => this.#lacks(to),
       });
     }
   }
@@ -190,6 +194,13 @@ export class Kits {
     }
     this.#lists?.push({ list, owners });
     return list;
+  }
+
+  #lacks(to: Collection<unknown>): boolean {
+    return this.#plan.some(
+      ({ plugin: { id, offers = [] } }) =>
+        this.#options.failed.isOff(id) && offers.some((offer) => offer.to.id === to.id),
+    );
   }
 
   #used<T>(plugin: Plugin, { id }: Token<T>): T {

@@ -56,7 +56,7 @@ const readyNow = Type.Object(
     issues: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'Problems for operators: disks that are nearly full, reactions of plugins that hang or fail.',
+          'Problems for operators: disks that are nearly full, plugins that are off or fail, reactions that hang, fail or are parked.',
         examples: [['A disk is nearly full: nothing is recorded. Free some space.']],
       }),
     ),

@@ -9,7 +9,7 @@ import { backoffOf, jobRetry } from './kind.ts';
 import type { JobEnd } from './metrics.ts';
 import type { Slots } from './slots.ts';
 
-/** When a job is looked at again whose actor is of no enabled plugin, ms. */
+/** When a job is looked at again whose actor, or something else that it needs, is of no enabled plugin that works, ms. */
 const absent = 60_000;
 /** Attempts to write a result. */
 const resultTries = 5;
@@ -60,6 +60,8 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   // It may still be at work.
   if (why === 'stopping' && end.isGivenUp) return 'lost';
   if (why === 'stopping' && !end.isFinal) return handBack(clock.now());
+  // What it needs is off until the next start.
+  if (end.error.code === 'plugin.failed') return handBack(clock.now() + absent);
   if (end.isFinal || job.attempt >= slots.kind.attempts) return delivered(run, { error: end.error }, options);
   log.debug('an attempt failed; the job is tried again', {
     ...{ job: job.id, attempt: job.attempt, code: end.error.code, reason: end.error.message },
