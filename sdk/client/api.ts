@@ -344,6 +344,8 @@ export type Webhook = {
   readonly events: readonly string[];
   /** Only events of this stream are sent. */
   readonly streamId?: string;
+  /** Who created it through a plugin chose another form of deliveries; absent for that of this API. */
+  readonly format?: string;
   readonly userId: string;
   /** Epoch milliseconds. */
   readonly createdAt: number;
@@ -425,7 +427,7 @@ export interface Api {
   /** 200 when the server is ready, with `issues` for operators; 503 while an engine does not answer, and while the server is stopping. `GET /health/ready` */
   getReadiness(call?: CallOptions): Promise<{
     readonly status: 'ready';
-    /** Problems for operators: disks that are nearly full, reactions of plugins that hang or fail. */
+    /** Problems for operators: disks that are nearly full, plugins that are off or fail, reactions that hang, fail or are parked. */
     readonly issues?: readonly string[];
   }>;
   /** Creates an account; only for keys of the admin account. 201 with the account. `POST /api/account` */
