@@ -44,10 +44,6 @@ export function httpCore(options: {
     if (error instanceof Fault) return answered(written(error, call), call);
     const { method, url } = call.request;
     log.error('request failed', { method, path: new URL(url).pathname, error });
-    const internal = new Fault('internal', {
-      status: 500,
-      message: 'Internal error. The log of the server has the details.',
-    });
     return answered(written(internal, call), call);
   };
 
@@ -79,19 +75,7 @@ export function httpCore(options: {
       counts?.end({ began, method: request.method, route, status: answer.status });
       return answer;
     });
-  const takeFiles = routesWith(options.routes, ({ file }) => file !== undefined);
-  app.onBeforeHandle(({ request, route }) => {
-    const length = Number(request.headers.get('content-length') ?? 0);
-    if (length > maxJsonBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
-  });
-  if (!hasApi) {
-    const everywhere = routesWith(options.routes, ({ isOnEveryNode }) => isOnEveryNode === true);
-    app.onBeforeHandle(({ request: { method }, route }) => {
-      // A preflight tells nothing that would be this node's to keep.
-      if (method !== 'OPTIONS' && !everywhere.has(`${method === 'HEAD' ? 'GET' : method} ${route}`))
-        throw noApi;
-    });
-  }
+  guard(app, { routes: options.routes, hasApi });
   for (const routes of options.routes) app.use(routes);
 
   const core: HttpCore = {
@@ -101,7 +85,7 @@ export function httpCore(options: {
       return base === undefined ? request.url : urlBelow(base, request.url);
     },
     // Elysia compiles its handler when it is first asked for one.
-    fetch(request) {
+    fetch: (request) => {
       const base = hostPath?.(request);
       return app.fetch(base === undefined ? request : requestBelow(base, request));
     },
@@ -109,6 +93,22 @@ export function httpCore(options: {
     handle: async (request) => core.fetch(request),
   };
   return core;
+}
+
+/** Refuses bodies that are too large for what a route reads, and on a node without the role `api` what others answer. */
+function guard(app: AnyElysia, { routes, hasApi }: { routes: readonly AnyElysia[]; hasApi: boolean }): void {
+  const takeFiles = routesWith(routes, ({ file }) => file !== undefined);
+  app.onBeforeHandle(({ request, route }) => {
+    const length = Number(request.headers.get('content-length') ?? 0);
+    if (length > maxJsonBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
+  });
+  if (hasApi) return;
+  const everywhere = routesWith(routes, ({ isOnEveryNode }) => isOnEveryNode === true);
+  app.onBeforeHandle(({ request: { method }, route }) => {
+    // A preflight tells nothing that would be this node's to keep.
+    if (method !== 'OPTIONS' && !everywhere.has(`${method === 'HEAD' ? 'GET' : method} ${route}`))
+      throw noApi;
+  });
 }
 
 /** Answers requests. */
@@ -182,6 +182,10 @@ function routesWith(
   );
 }
 
+const internal = new Fault('internal', {
+  status: 500,
+  message: 'Internal error. The log of the server has the details.',
+});
 const tooLarge = new Fault('body.too_large', {
   status: 413,
   message: `The body is larger than ${maxJsonBytes} bytes.`,

@@ -47,43 +47,77 @@ export const vodFaults = [...fileFaults, 'server.busy'] as const;
  * @param options `bytes`: the most that kept indexes and playlists take together; `files`: what films have besides; `texts`: their
  * text tracks
  */
-export function vod({
-  blobs,
-  bytes,
-  files = [],
-  texts,
-}: {
-  blobs: Pick<Blobs, 'get'>;
-  bytes: number;
-  files?: readonly FilmFile[];
-  texts?: FilmTexts;
-}): Vod {
-  const films = new Films({ blobs, bytes });
+export function vod(options: VodOptions): Vod {
+  return new FilmVod(options);
+}
 
-  const playlistOf = async (
-    film: IndexedFilm,
-    { variant, request }: { variant: number; request: Request },
-  ) => {
+interface VodOptions {
+  readonly blobs: Pick<Blobs, 'get'>;
+  readonly bytes: number;
+  readonly files?: readonly FilmFile[];
+  readonly texts?: FilmTexts;
+}
+
+class FilmVod implements Vod {
+  readonly files: readonly FilmFile[];
+  readonly #blobs: Pick<Blobs, 'get'>;
+  readonly #films: Films;
+  readonly #texts: FilmTexts | undefined;
+
+  constructor({ blobs, bytes, files = [], texts }: VodOptions) {
+    this.files = files;
+    this.#blobs = blobs;
+    this.#films = new Films({ blobs, bytes });
+    this.#texts = texts;
+  }
+
+  get bytes(): number {
+    return this.#films.bytes;
+  }
+
+  async answer(film: Film, { name, request }: { readonly name: string; readonly request: Request }) {
+    const { signal } = request;
+    const blobs = this.#blobs;
+    const beside = this.files.find((one) => one.name === name);
+    if (beside) return this.#beside(beside, { film, request });
+    const file = parseFileName(name);
+    if (file?.type === 'whole') return wholeOf(film, { request, blobs });
+    if (!file || !isIndexed(film)) return undefined;
+    if (file.type === 'multivariant') return this.#multivariant(film, request);
+    if ('id' in file) return this.#text(film, { name: file, request });
+    const shown = shownAs(film, file.variant);
+    if (!shown) return undefined;
+    if (file.type === 'media') return this.#playlist(shown, { variant: file.variant, request });
+    const index = await this.#films.index(shown, { signal });
+    const found = index && find(index, file);
+    const pieces = found && (await piecesOf(shown, found, { blobs, signal }));
+    return pieces && fileOf(shown, { request, blobs, pieces, name, tag: name, age: segmentAge });
+  }
+
+  async #beside(file: FilmFile, { film, request }: { film: Film; request: Request }) {
+    if (!isIndexed(film)) return undefined;
+    const index = await this.#films.index(film, { signal: request.signal });
+    return index && file.answer(film, { request, media: filmMedia(film, { index, blobs: this.#blobs }) });
+  }
+
+  #playlist(film: IndexedFilm, { variant, request }: { variant: number; request: Request }) {
     const isCompressed = takesGzip(request.headers.get('accept-encoding'));
     const tag = tagOf(film, isCompressed ? 'media-gzip' : 'media');
     const asked = { signal: request.signal, variant };
     return playlistAnswer(request, {
       tag,
       isCompressed,
-      read: async () => (await films.playlist(film, asked))?.[isCompressed ? 'gzip' : 'plain'],
+      read: async () => (await this.#films.playlist(film, asked))?.[isCompressed ? 'gzip' : 'plain'],
     });
-  };
+  }
 
-  const tracksOf = async ({ identity }: Film, signal: AbortSignal): Promise<readonly CheckedTrack[]> =>
-    identity && texts ? texts.tracks(identity, signal) : [];
-
-  const multivariantOf = async (film: IndexedFilm, request: Request) => {
+  async #multivariant(film: IndexedFilm, request: Request) {
     const { signal } = request;
-    const index = await films.index(film, { signal });
+    const index = await this.#films.index(film, { signal });
     if (!index) return undefined;
     const variants = [variantOf(index), ...(film.renditions ?? []).map(({ variant }) => variant)];
     const all = variants.map((variant, number) => ({ variant, uri: mediaName(number) }));
-    const subtitles = (await tracksOf(film, signal)).map(({ id, name, language, isDefault }) => ({
+    const subtitles = (await this.#tracks(film, signal)).map(({ id, name, language, isDefault }) => ({
       ...{ name, language, isDefault },
       uri: textPlaylistName(id),
     }));
@@ -92,57 +126,29 @@ export function vod({
       tag,
       read: async () => multivariantPlaylist(all, { version, subtitles }),
     });
-  };
+  }
 
-  const textOf = async (film: IndexedFilm, { name: { type, id }, request }: AskedTextFile) => {
+  async #text(film: IndexedFilm, { name: { type, id }, request }: AskedTextFile) {
     const { signal } = request;
     const { identity } = film;
-    const track = (await tracksOf(film, signal)).find((one) => one.id === id);
-    const index = track && (await films.index(film, { signal }));
-    if (!track || !index || !identity || !texts) return undefined;
+    const track = (await this.#tracks(film, signal)).find((one) => one.id === id);
+    const index = track && (await this.#films.index(film, { signal }));
+    if (!track || !index || !identity || !this.#texts) return undefined;
     if (type === 'texts') {
       const read = async () => textPlaylist(id, { duration: index.starts[index.count] });
       return playlistAnswer(request, { tag: tagOf(film, `texts-${id}`), read });
     }
-    const media = filmMedia(film, { index, blobs });
-    const file = await texts.file(track, { film: identity, media, signal });
+    const media = filmMedia(film, { index, blobs: this.#blobs });
+    const file = await this.#texts.file(track, { film: identity, media, signal });
     const answer =
       file && (await playlistAnswer(request, { ...file, type: textType, read: async () => file.bytes }));
     answer?.headers.set('x-content-type-options', 'nosniff');
     return answer;
-  };
+  }
 
-  return {
-    files,
-    get bytes() {
-      return films.bytes;
-    },
-    async answer(film, { name, request }) {
-      const beside = files.find((one) => one.name === name);
-      if (beside) {
-        const index = isIndexed(film) && (await films.index(film, { signal: request.signal }));
-        return index
-          ? beside.answer(film as IndexedFilm, {
-              request,
-              media: filmMedia(film as IndexedFilm, { index, blobs }),
-            })
-          : undefined;
-      }
-      const file = parseFileName(name);
-      if (file?.type === 'whole') return wholeOf(film, { request, blobs });
-      if (!file || !isIndexed(film)) return undefined;
-      const { signal } = request;
-      if (file.type === 'multivariant') return multivariantOf(film, request);
-      if ('id' in file) return textOf(film, { name: file, request });
-      const shown = shownAs(film, file.variant);
-      if (!shown) return undefined;
-      if (file.type === 'media') return playlistOf(shown, { variant: file.variant, request });
-      const index = await films.index(shown, { signal });
-      const found = index && find(index, file);
-      const pieces = found && (await piecesOf(shown, found, { blobs, signal }));
-      return pieces && fileOf(shown, { request, blobs, pieces, name, tag: name, age: segmentAge });
-    },
-  };
+  async #tracks({ identity }: Film, signal: AbortSignal): Promise<readonly CheckedTrack[]> {
+    return identity && this.#texts ? this.#texts.tracks(identity, signal) : [];
+  }
 }
 
 interface AskedTextFile {

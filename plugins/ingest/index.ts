@@ -10,7 +10,7 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { ingestAddresses } from '../streams/contract.ts';
 import { databaseLocator, locator, noLocator } from './locator.ts';
-import { type PlacesKit, placeSchema, placesFor, regionSchema } from './regions.ts';
+import { type PlacesKit, placeSchema, placesFor, regionProblems, regionSchema } from './regions.ts';
 
 const config = Type.Object({
   regions: Type.Array(regionSchema, {
@@ -31,6 +31,7 @@ export default definePlugin({
   id: 'ingest',
   summary: 'ingest discovery',
   config,
+  contradictions: ({ regions }) => regionProblems(regions),
   needs: [locator],
   faults: {
     'ingest.no_node': { status: 503, meaning: 'No node that takes broadcasts is running.' },

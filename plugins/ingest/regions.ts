@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type Cidr, cidr, matchLength } from '../../core/base/cidr.ts';
-import { Fault } from '../../core/base/fault.ts';
 import { object, optional } from '../../core/base/schema.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { type IngestAddresses, nodeAddresses } from './contract.ts';
@@ -63,20 +62,22 @@ export type PlacesKit = Pick<Kit, 'deployment' | 'use'> & {
 
 type Region = Omit<RegionConfig, 'cidrs'> & { readonly blocks: readonly Cidr[] };
 
-/** The regions of the config. Throws a Fault `config.invalid`. */
+/** What is wrong with the address blocks of regions, each beginning with the key. */
+export function regionProblems(regions: readonly RegionConfig[]): string[] {
+  return regions.flatMap(({ cidrs = [] }, index) =>
+    cidrs.flatMap((text, place) =>
+      cidr(text)
+        ? []
+        : [`regions.${index}.cidrs.${place}: expected a block such as 192.0.2.0/24 or 2001:db8::/32`],
+    ),
+  );
+}
+
 function regionsOf(configured: readonly RegionConfig[]): Region[] {
-  const problems: string[] = [];
-  const regions = configured.map(({ cidrs = [], ...region }, index) => {
-    const read = cidrs.map(cidr);
-    for (const [place, block] of read.entries()) {
-      if (block) continue;
-      const key = `plugins.ingest.regions.${index}.cidrs.${place}`;
-      problems.push(`${key}: expected a block such as 192.0.2.0/24 or 2001:db8::/32`);
-    }
-    return { ...region, blocks: read.filter((block) => block !== undefined) };
-  });
-  if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
-  return regions;
+  return configured.map(({ cidrs = [], ...region }) => ({
+    ...region,
+    blocks: cidrs.flatMap((text) => cidr(text) ?? []),
+  }));
 }
 
 /**

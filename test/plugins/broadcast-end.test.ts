@@ -114,6 +114,8 @@ describe('the windows', () => {
     const fragile = definePlugin({
       id: 'fragile',
       summary: 'fails to start when told to',
+      // So that the program does not go on without it.
+      isEssential: true,
       start() {
         if (isBroken) throw new Error('not today');
         return undefined;
