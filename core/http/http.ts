@@ -15,37 +15,9 @@ import { methodsAt, nearPath, routesOf } from './routes.ts';
  * The HTTP core that plugin routes are mounted on: error bodies, the 404 and the 405. Handlers throw a Fault;
  * everything else that is thrown is answered 500 without details and logged with them.
  */
-export function httpCore(options: {
-  log: Log;
-  routes: readonly AnyElysia[];
-  counts?: RequestCounts;
-  causes?: FaultCauses;
-  /** This node answers API clients (default); others answer only routes that are on every node. */
-  hasApi?: boolean;
-  /** In which form errors are written; default: that of `faultResponse` everywhere. */
-  errorForms?: ErrorForms;
-  /** The path that a request is answered below, by its host; default: its own. */
-  hostPath?: (request: Request) => string | undefined;
-}): HttpCore {
-  const { counts, causes, hasApi = true, log, errorForms = () => undefined, hostPath } = options;
-  const allowed = methodsAt(options.routes);
-  const near = nearPath(options.routes);
-  /** Counts an answer, and lets the page that asked read it. */
-  const answered = (answer: Response, { request, route, began }: Call): Response => {
-    const { method } = request;
-    counts?.end({ began, method, route, status: answer.status });
-    causes?.tell(answer, { method, route });
-    return shareAnswer(request, answer);
-  };
-  const written = (fault: Fault, { request, route }: Call, headers = {}): Response => {
-    return formatted(fault, { format: errorForms(request, route), request, headers, log });
-  };
-  const failed = (error: unknown, call: Call): Response => {
-    if (error instanceof Fault) return answered(written(error, call), call);
-    const { method, url } = call.request;
-    log.error('request failed', { method, path: new URL(url).pathname, error });
-    return answered(written(internal, call), call);
-  };
+export function httpCore(options: HttpCoreOptions): HttpCore {
+  const { counts, hasApi = true, hostPath } = options;
+  const { answered, failed, absent } = answers(options);
 
   // Without `standardHostname: false` the path is looked for behind a host of four letters or more: behind
   // `http://api/` nothing would be found.
@@ -66,16 +38,23 @@ export function httpCore(options: {
     })
     .onError(({ error, code, request, route, began = 0 }) => {
       if (code !== 'NOT_FOUND') return failed(error, { request, route, began });
-      const { pathname } = new URL(request.url);
-      const { fault, headers } = nothingThere(request, {
-        allowed: allowed(pathname),
-        near: () => near(pathname),
-      });
-      const answer = written(fault, { request, route: undefined, began }, headers);
+      const answer = absent(request);
       counts?.end({ began, method: request.method, route, status: answer.status });
       return answer;
     });
-  guard(app, { routes: options.routes, hasApi });
+  const takeFiles = routesWith(options.routes, ({ file }) => file !== undefined);
+  app.onBeforeHandle(({ request, route }) => {
+    const length = Number(request.headers.get('content-length') ?? 0);
+    if (length > maxJsonBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
+  });
+  if (!hasApi) {
+    const everywhere = routesWith(options.routes, ({ isOnEveryNode }) => isOnEveryNode === true);
+    app.onBeforeHandle(({ request: { method }, route }) => {
+      // A preflight tells nothing that would be this node's to keep.
+      if (method !== 'OPTIONS' && !everywhere.has(`${method === 'HEAD' ? 'GET' : method} ${route}`))
+        throw noApi;
+    });
+  }
   for (const routes of options.routes) app.use(routes);
 
   const core: HttpCore = {
@@ -95,20 +74,53 @@ export function httpCore(options: {
   return core;
 }
 
-/** Refuses bodies that are too large for what a route reads, and on a node without the role `api` what others answer. */
-function guard(app: AnyElysia, { routes, hasApi }: { routes: readonly AnyElysia[]; hasApi: boolean }): void {
-  const takeFiles = routesWith(routes, ({ file }) => file !== undefined);
-  app.onBeforeHandle(({ request, route }) => {
-    const length = Number(request.headers.get('content-length') ?? 0);
-    if (length > maxJsonBytes && !takeFiles.has(`${request.method} ${route}`)) throw tooLarge;
-  });
-  if (hasApi) return;
-  const everywhere = routesWith(routes, ({ isOnEveryNode }) => isOnEveryNode === true);
-  app.onBeforeHandle(({ request: { method }, route }) => {
-    // A preflight tells nothing that would be this node's to keep.
-    if (method !== 'OPTIONS' && !everywhere.has(`${method === 'HEAD' ? 'GET' : method} ${route}`))
-      throw noApi;
-  });
+interface HttpCoreOptions {
+  readonly log: Log;
+  readonly routes: readonly AnyElysia[];
+  readonly counts?: RequestCounts;
+  readonly causes?: FaultCauses;
+  /** This node answers API clients (default); others answer only routes that are on every node. */
+  readonly hasApi?: boolean;
+  /** In which form errors are written; default: that of `faultResponse` everywhere. */
+  readonly errorForms?: ErrorForms;
+  /** The path that a request is answered below, by its host; default: its own. */
+  readonly hostPath?: (request: Request) => string | undefined;
+}
+
+/** What becomes of answers, errors and requests for nothing. */
+function answers({ counts, causes, log, routes, errorForms = () => undefined }: HttpCoreOptions) {
+  const allowed = methodsAt(routes);
+  const near = nearPath(routes);
+  /** Counts an answer, and lets the page that asked read it. */
+  const answered = (answer: Response, { request, route, began }: Call): Response => {
+    const { method } = request;
+    counts?.end({ began, method, route, status: answer.status });
+    causes?.tell(answer, { method, route });
+    return shareAnswer(request, answer);
+  };
+  const written = (fault: Fault, { request, route }: Pick<Call, 'request' | 'route'>, headers = {}) =>
+    formatted(fault, { format: errorForms(request, route), request, headers, log });
+  return {
+    answered,
+    failed(error: unknown, call: Call): Response {
+      if (error instanceof Fault) return answered(written(error, call), call);
+      const { method, url } = call.request;
+      log.error('request failed', { method, path: new URL(url).pathname, error });
+      const internal = new Fault('internal', {
+        status: 500,
+        message: 'Internal error. The log of the server has the details.',
+      });
+      return answered(written(internal, call), call);
+    },
+    absent(request: Request): Response {
+      const { pathname } = new URL(request.url);
+      const { fault, headers } = nothingThere(request, {
+        allowed: allowed(pathname),
+        near: () => near(pathname),
+      });
+      return written(fault, { request, route: undefined }, headers);
+    },
+  };
 }
 
 /** Answers requests. */
@@ -182,10 +194,6 @@ function routesWith(
   );
 }
 
-const internal = new Fault('internal', {
-  status: 500,
-  message: 'Internal error. The log of the server has the details.',
-});
 const tooLarge = new Fault('body.too_large', {
   status: 413,
   message: `The body is larger than ${maxJsonBytes} bytes.`,
