@@ -4,7 +4,8 @@ import { Metrics } from '../../core/base/metrics.ts';
 import type { HttpCore } from '../../core/http/http.ts';
 import type { DecisionSettings } from '../../core/plugin/decide.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../../core/plugin/nodes.ts';
-import type { Deployment, Plugin } from '../../core/plugin/plugin.ts';
+import type { Deployment, Kit, Plugin } from '../../core/plugin/plugin.ts';
+import type { Services } from '../../core/plugin/services.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -85,24 +86,11 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const services = await openServices(options.services, { ...base, log, ...needs });
     await watchDisks(base);
     const program = await startNode({ ...base, makeRuntime });
-    const { runtime, nodes, hub, deployment, orders, workers } = program;
+    const { runtime, nodes, deployment, orders, workers } = program;
     reactions.measure(metrics);
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
     measureProgram(metrics, { clock, runtime, eventTypes, services });
-    kits.fill({
-      shared: {
-        ...{ log, clock, metrics, caller, deployment },
-        ...{ actors: runtime.actors, blobs: options.drivers.blobs, outbound: options.drivers.outbound },
-        ...{ signal: life.signal, decide: decisions.decide },
-      },
-      resources: resourcesOf({ ...options.drivers, runtime }),
-      events: {
-        feed: hub,
-        store: options.drivers.store,
-        wrote: (events) => runtime.wrote(events),
-      },
-      services: { ...services, volatile: options.drivers.volatile },
-    });
+    fillKits({ ...base, ...program, services, shared: { caller, decide: decisions.decide } });
     life.atStop('leaks', () => tellLeaks({ ...base, log }));
     await life.start('actors', () => runtime.start());
     // Alone nobody else can answer, and nothing else happens before it is done.
@@ -134,6 +122,27 @@ export async function boot(options: BootOptions): Promise<Booted> {
     await stop();
     throw error;
   }
+}
+
+/** Gives every plugin its kit. */
+function fillKits(base: Base & Program & KitParts): void {
+  const { options, kits, life, metrics, runtime, hub, deployment, services, shared } = base;
+  const { log } = options;
+  const { store, clock, blobs, outbound, volatile } = options.drivers;
+  kits.fill({
+    shared: {
+      ...{ ...shared, log, clock, metrics, deployment, blobs, outbound },
+      ...{ actors: runtime.actors, signal: life.signal },
+    },
+    resources: resourcesOf({ store, clock, runtime }),
+    events: { feed: hub, store, wrote: (events) => runtime.wrote(events) },
+    services: { ...services, volatile },
+  });
+}
+
+interface KitParts {
+  readonly services: Partial<Services>;
+  readonly shared: Pick<Kit, 'caller' | 'decide'>;
 }
 
 /** What the phases of a start have in common. */

@@ -53,10 +53,7 @@ export class Kits {
 
   /** Makes all of them. `shared`: what is the same for all plugins. */
   fill(options: {
-    shared: Omit<
-      Kit,
-      'config' | 'errors' | 'events' | 'resources' | 'use' | 'provide' | 'offered' | 'lacks'
-    >;
+    shared: Omit<Kit, 'config' | 'errors' | 'events' | 'resources' | 'use' | 'provide' | 'offered' | 'lacks'>;
     resources: Omit<Resources, 'fields' | 'derived'>;
     events: { feed: EventFeed; store: Pick<Store, 'write'>; wrote: ActorRuntime['wrote'] };
     services: Partial<Services>;
