@@ -69,12 +69,10 @@ describe('names of what can be watched', () => {
 
   it('are looked up once for all who ask at one time, and at most 100 at one time', async () => {
     const held: ((id: string | undefined) => void)[] = [];
-    const { get, asked } = finder({ find: () => new Promise((resolve) => held.push(resolve)) });
+    const { get, asked, clock } = finder({ find: () => new Promise((resolve) => held.push(resolve)) });
     const same = [get('x'), get('x'), get('x')];
     const others = Array.from({ length: 99 }, (_, n) => get(`x${n}`));
-    await Promise.resolve();
-    await Promise.resolve();
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await clock.advance(0);
     expect(asked).toHaveLength(100);
     await expect(get('one more')).rejects.toMatchObject({ code: 'server.busy', status: 503 });
     for (const answer of held) answer('thing');
