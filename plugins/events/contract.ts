@@ -10,8 +10,12 @@ export const eventNames: ReadonlySet<string> = new Set([
   'plugin.reaction_parked',
 ]);
 
-/** The same, and what other enabled plugins emit for clients. */
+/** Those that enabled plugins emit, for documents. A client may name the others too: a plugin may be on again tomorrow. */
+export function emittedEvents(declared: readonly DeclaredEvent[]): string[] {
+  return declared.filter(({ isForClients }) => isForClients).map(({ type }) => type);
+}
+
+/** Every event of the product, and what other enabled plugins emit for clients. */
 export function knownEvents(declared: readonly DeclaredEvent[]): ReadonlySet<string> {
-  const others = declared.filter(({ isForClients }) => isForClients).map(({ type }) => type);
-  return new Set([...eventNames, ...others]);
+  return new Set([...eventNames, ...emittedEvents(declared)]);
 }

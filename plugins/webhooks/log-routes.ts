@@ -9,7 +9,7 @@ import { listAnswer, listParameters, resourceList } from '../../core/http/list.t
 import { json } from '../../core/http/operation.ts';
 import { maxEventName } from '../../core/plugin/events.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
-import { knownEvents } from '../events/contract.ts';
+import { emittedEvents } from '../events/contract.ts';
 import type { WebhooksKit } from './config.ts';
 import { webhookCounts } from './counts.ts';
 import { delivery, deliveryId } from './delivery.ts';
@@ -34,9 +34,9 @@ export function logRoutes(kit: WebhooksKit): AnyElysia {
   const { resources } = kit;
   const { keyed, once } = keyedRoutes(kit);
   const sendNow = manualAttempts(kit);
-  const names = [...knownEvents(kit.events.declared)];
+  const names = emittedEvents(kit.events.declared);
   const testBody = bodyReader({
-    event: Type.String({ maxLength: maxEventName, enum: names, examples: ['stream.started'] }),
+    event: Type.String({ maxLength: maxEventName, enum: names, examples: names.slice(0, 1) }),
   });
   const fields = {
     id: { type: 'string' },

@@ -4,7 +4,7 @@ import { maxIdLength, maxNameLength } from '../../core/base/name.ts';
 import { nearMiss } from '../../core/base/near-miss.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { type BodyReader, bodyReader } from '../../core/http/body.ts';
-import { knownEvents } from '../events/contract.ts';
+import { emittedEvents, knownEvents } from '../events/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { WebhooksKit } from './config.ts';
 import { plainHeaders } from './formats.ts';
@@ -16,7 +16,8 @@ const maxSecretLength = 500;
 /** Names of one webhook, at least; where there are more events twice as many as there are: a client may repeat some. */
 const minMaxEventNames = 100;
 
-function fieldsOf(names: ReadonlySet<string>) {
+/** @param options `known`: events that can be named; `emitted`: those that the document shows */
+function fieldsOf({ known, emitted }: { known: ReadonlySet<string>; emitted: readonly string[] }) {
   return {
     name: Type.String({ minLength: 1, maxLength: maxNameLength }),
     url: Type.String({
@@ -28,10 +29,10 @@ function fieldsOf(names: ReadonlySet<string>) {
       expected: `an http:// or https:// URL of at most ${maxUrlLength} characters, without control characters`,
     }),
     // `enum` is for the document: `eventProblem` has the better message.
-    events: Type.Array(Type.String({ enum: [...names] }), {
+    events: Type.Array(Type.String({ enum: emitted }), {
       minItems: 1,
-      maxItems: Math.max(minMaxEventNames, 2 * names.size),
-      examples: [['stream.started', 'stream.idle']],
+      maxItems: Math.max(minMaxEventNames, 2 * known.size),
+      examples: [emitted.slice(0, 2)],
     }),
     streamId: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: maxIdLength }), Type.Null()])),
     sharedSecret: Type.Optional(
@@ -58,7 +59,8 @@ export interface WebhookBodies {
 
 export function webhookBodies(kit: Pick<WebhooksKit, 'events' | 'outbound'>): WebhookBodies {
   const known = knownEvents(kit.events.declared);
-  const reader = bodyReader(fieldsOf(known), {
+  const emitted = emittedEvents(kit.events.declared);
+  const reader = bodyReader(fieldsOf({ known, emitted }), {
     readOnly: ['id', 'kind', 'format', 'userId', 'createdAt', 'status'],
   });
   const checked = (body: WebhookBody, stored: readonly string[] = []): WebhookBody => {

@@ -57,12 +57,15 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
     const events = ['stream.started', 'asset.created'];
     const body = { name: 'Hook', url: 'https://hooks.example.com/a', events };
     const { id } = (await w.request('POST', '/api/webhook', { body })).body;
+    // Also of an event that no enabled plugin emits.
     const test = await w.request('POST', `/api/webhook/${id}/test`, { body: { event: 'stream.started' } });
     expect(test.status).toBe(200);
     expect(w.outbound.sent.map(({ url }) => url)).toContain('https://hooks.example.com/a');
   },
   async events(w) {
     expect((await w.request('HEAD', '/api/events')).status).toBe(200);
+    // Also one that no enabled plugin emits.
+    expect((await w.request('HEAD', '/api/events?type=multistream.error')).status).toBe(200);
   },
   async system(w) {
     expect((await w.request('GET', '/api/system/reactions')).body).toEqual([]);
@@ -107,6 +110,8 @@ describe('a deployment', async () => {
       const left = JSON.stringify(w.document);
       for (const name of namesOf(absent, plugins))
         expect([name, left.includes(`"${name}"`)]).toEqual([name, false]);
+      const gone = new Set(absent.flatMap(({ emits = {} }) => Object.keys(emits)));
+      expect(choicesIn(w.document).filter((value) => gone.has(value as string))).toEqual([]);
       expect(parts.schemas.filter((name) => !full.schemas.includes(name))).toEqual([]);
 
       const metrics = await textOf(w, '/metrics');
@@ -154,6 +159,14 @@ function partsOf({ document }: World) {
     tags: document.tags.map(({ name }) => name),
     schemas: Object.keys(document.components.schemas),
   };
+}
+
+/** What `enum`s of a document have to choose from. */
+function choicesIn(node: unknown): unknown[] {
+  if (node === null || typeof node !== 'object') return [];
+  return Object.entries(node).flatMap(([name, value]) =>
+    name === 'enum' && Array.isArray(value) ? value : choicesIn(value),
+  );
 }
 
 /** Fields, faults and parameters that these plugins alone declare. */
