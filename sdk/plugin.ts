@@ -4,8 +4,21 @@
  */
 
 export { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-export { Elysia } from 'elysia';
-export { and, assign, cancel, emit, enqueueActions, not, or, raise, setup, stateIn } from 'xstate';
+export { Value } from '@sinclair/typebox/value';
+export { type AnyElysia, Elysia } from 'elysia';
+export {
+  type AnyStateMachine,
+  and,
+  assign,
+  cancel,
+  emit,
+  enqueueActions,
+  not,
+  or,
+  raise,
+  setup,
+  stateIn,
+} from 'xstate';
 export { ByteLru, type Room } from '../core/base/byte-lru.ts';
 export {
   bytesOf,
@@ -20,6 +33,7 @@ export { KeyedQueues } from '../core/base/keyed-queues.ts';
 export type { Log, LogFields } from '../core/base/log.ts';
 export type { Counter, Family, Histogram, Metrics } from '../core/base/metrics.ts';
 export { nameSchema, userTagsSchema } from '../core/base/name.ts';
+export { didYouMean } from '../core/base/near-miss.ts';
 export { pulledStream } from '../core/base/pulled-stream.ts';
 export { object, oneOf, optional } from '../core/base/schema.ts';
 export { idOrNone, withoutSecrets } from '../core/base/secrets.ts';
@@ -46,6 +60,7 @@ export type { Caller } from '../core/http/caller.ts';
 export type { ErrorFormat } from '../core/http/error-format.ts';
 export { type AnsweredFile, fileAnswer, fileFaults } from '../core/http/file-answer.ts';
 export { contentDisposition } from '../core/http/file-name.ts';
+export { type FileRoute, fileRoute } from '../core/http/file-route.ts';
 export { hold } from '../core/http/hold.ts';
 export { faultResponse, says } from '../core/http/http.ts';
 export { type Attempt as RequestAttempt, shownOnce } from '../core/http/idempotency.ts';
