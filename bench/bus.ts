@@ -43,7 +43,6 @@ await b.own({
       if (isAnswering) void b.tell('a', `answer ${value}`);
     }
   },
-  reached: () => {},
 });
 await a.listen((message) => waiting.get(message)?.());
 while (has < partitions) await sleep(50);

@@ -116,7 +116,7 @@ async function clustered({ url, brokers }: NonNullable<StepPlan['engines']>): Pr
   });
   await cluster.start();
   await cluster.own();
-  while (cluster.owned.length < partitions) await Bun.sleep(50);
+  while (cluster.owner.owned.length < partitions) await Bun.sleep(50);
   return {
     actors: cluster.actors,
     async stop() {

@@ -1,7 +1,7 @@
 import { createClient } from 'redis';
 import { loadConfig } from '../config/load.ts';
 import { readPem } from '../runtime/base/read-pem.ts';
-import { moveFromShards } from '../runtime/drivers/store/redis/move.ts';
+import { moveFromShards } from './move-shards.ts';
 
 /**
  * Moves the data that a fleet of Millrace 0.1 left in Redis to how this version keeps it. Run it once, with the config of the

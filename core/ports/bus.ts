@@ -2,8 +2,8 @@
  * How nodes speak to each other: a log of commands for each partition, which one node at a time consumes; messages to
  * one node; events for the world. Only deployments of several nodes have one: alone, commands go straight in.
  *
- * Values cross this port as JSON text. The engine may repeat and, between partitions and senders, reorder; it never
- * loses what it acknowledged.
+ * Values cross this port as JSON text. The engine may reorder between partitions and senders. It never loses what it
+ * acknowledged, and never writes a command twice.
  */
 export interface Bus {
   /**
@@ -79,13 +79,6 @@ export interface PartitionOwner {
 
   /** Records, in order and without gap. The next ones come when it resolves; when it throws the partition is restarted. */
   records(partition: number, records: readonly LogRecord[]): Promise<void>;
-
-  /**
-   * Everything that was on the log at `at` (epoch ms) has been delivered, and `records` has resolved for it: later
-   * records have later times. Comes again and again while the engine answers, at least every 250 ms when there is nothing
-   * to deliver, from a second after `assigned`.
-   */
-  reached(partition: number, at: number): void;
 }
 
 export interface LogRange {
@@ -98,7 +91,7 @@ export interface LogRange {
 export interface LogRecord {
   readonly partition: number;
   readonly offset: number;
-  /** When the engine took it, epoch ms by its own clock. */
+  /** When the engine took it, epoch ms by its own clock: later records have later times. */
   readonly at: number;
   readonly key: string;
   readonly value: string;

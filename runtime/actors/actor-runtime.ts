@@ -110,13 +110,13 @@ function clustered(options: TakenData & RuntimeOptions & { bus: Bus; logId: stri
   return {
     actors: cluster.actors,
     get hotActors() {
-      return cluster.hotActors;
+      return cluster.owner.sum('actors');
     },
     get pendingTimers() {
-      return cluster.pendingTimers;
+      return cluster.owner.sum('timers');
     },
     ownEvents: own,
-    conclude: (job, result) => cluster.conclude(job, result),
+    conclude: (job, result) => cluster.actors.conclude(job, result),
     async start() {
       await cluster.start();
       if (options.roles.includes('actors')) await cluster.own();
@@ -126,7 +126,7 @@ function clustered(options: TakenData & RuntimeOptions & { bus: Bus; logId: stri
     stop: () => cluster.stop(),
     certain: (row, read) => cluster.certain(row, read),
     wrote: (events) => cluster.wrote(events),
-    onDuty: (name, begin) => cluster.onDuty(name, begin),
+    onDuty: (name, begin) => cluster.duties.add(name, begin),
     sendOrder: (order, to) => cluster.mail.order(order, to),
   };
 }

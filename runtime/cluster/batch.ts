@@ -1,31 +1,43 @@
 import { Fault } from '../../core/base/fault.ts';
+import type { Log } from '../../core/base/log.ts';
 import { type Step, step, thaw } from '../../core/plugin/step.ts';
 import type { LogRecord } from '../../core/ports/bus.ts';
 import type { BatchStep, LoadedActors } from '../../core/ports/store.ts';
 import { idOf, partitionOf } from '../actors/actor-name.ts';
-import type { RegisteredType } from '../actors/actor-types.ts';
+import type { ActorTypes, RegisteredType } from '../actors/actor-types.ts';
 import type { HotActors } from '../actors/hot.ts';
+import type { JobQueue } from '../actors/jobs/queue.ts';
 import { stepCommit, timerCause, viewOf } from '../actors/step-commit.ts';
-import { type Answer, type FaultData, faultData, mistake, unknownOutcome } from './answer.ts';
-import { type ActorCommand, type Command, parsedCommand } from './command.ts';
+import type { StepCounts } from '../actors/step-counts.ts';
+import { type Answer, type FaultData, faultData, mistake } from './answer.ts';
+import { type ActorCommand, type AskedCommand, parsedCommand } from './command.ts';
 import type { Deadlines } from './deadlines.ts';
 import { type ActorState, decision } from './decision.ts';
-import type { KnownCommand, KnownCommands } from './known-commands.ts';
-import type { PartitionParts } from './parts.ts';
 
 /** What names a record or a timer that makes trouble: the offset, or `<actor>#<timer>@<due>`. */
 export type Trouble = number | string;
+/** What is answered to a command; or why it makes no sense, for whoever looks at what was buried. */
+export type Verdict = Answer | { readonly problem: string };
+
+/** What a partition is, and the node that computes its steps. */
+export interface BatchParts {
+  readonly partition: number;
+  /** How many there are. */
+  readonly partitions: number;
+  readonly log: Log;
+  readonly types: ActorTypes;
+  readonly work: JobQueue;
+  readonly counts?: StepCounts;
+}
 
 /** What a batch is computed from. */
 export interface BatchContext {
-  readonly parts: PartitionParts;
+  readonly parts: BatchParts;
   readonly hot: HotActors;
   readonly deadlines: Deadlines;
-  readonly known: KnownCommands;
   /** What earlier attempts have shown of records and timers; timers that have one are left out. */
-  readonly verdicts: ReadonlyMap<Trouble, Answer>;
-  /** Causes that turned out to be consumed. */
-  readonly repeats: ReadonlySet<string>;
+  readonly verdicts: ReadonlyMap<Trouble, Verdict>;
+  /** What the records start from. */
   loadAll(actors: readonly string[], causes: readonly string[]): Promise<LoadedActors>;
   /** Puts a record where a person finds it. */
   bury(record: LogRecord, why: string): Promise<void>;
@@ -42,9 +54,8 @@ export class Batch {
   readonly troubles: Trouble[] = [];
   /** The actors it has to do with, as its steps leave them; null: ended. */
   readonly states = new Map<string, ActorState | null>();
-  readonly answers: { readonly command: Command; readonly answer: Answer }[] = [];
-  /** Its commands, with their last place. */
-  readonly seen = new Map<string, KnownCommand & { readonly offset: number }>();
+  readonly answers: { readonly command: AskedCommand; readonly answer: Answer }[] = [];
+  /** Of its steps, those that are remembered. */
   readonly #causes = new Set<string>();
   #loaded: LoadedActors = { actors: new Map(), consumed: new Set() };
 
@@ -57,98 +68,92 @@ export class Batch {
     records: readonly LogRecord[],
     due: { actors: readonly string[]; until: number },
   ): Promise<void> {
-    const { hot, loadAll } = this.#context;
+    const { hot, loadAll, bury } = this.#context;
     const read = records.map((record) => ({ record, command: parsedCommand(record.value) }));
-    const actors = read.flatMap(({ record, command }) =>
-      'type' in command && command.type !== 'mark' ? record.key : [],
-    );
+    const actors = read.flatMap(({ record, command }) => ('replyTo' in command ? record.key : []));
     const causes = read.flatMap(({ command }) => ('cause' in command ? (command.cause ?? []) : []));
     const unknown = [...new Set([...actors, ...due.actors])].filter((actor) => !hot.get(actor));
     if (unknown.length + causes.length > 0) this.#loaded = await loadAll(unknown, causes);
     for (const { record, command } of read) {
-      if ('problem' in command) await this.#context.bury(record, command.problem);
-      else await this.#take(record, command);
-    }
-    for (const actor of due.actors) {
-      // Its plugin failed at the start of this process: the timers stay in the store.
-      if (!this.#context.parts.types.knows(actor)) continue;
-      try {
-        this.#runDue(actor, due.until);
-      } catch (error) {
-        this.#timerFailed(actor, error);
+      if ('problem' in command) await bury(record, command.problem);
+      else if (command.type === 'mark') this.answers.push({ command, answer: { outcome: 'ok' } });
+      else if (command.type !== 'tick') {
+        const answer = await this.#taken(record, command);
+        this.answers.push({ command, answer });
       }
     }
+    for (const actor of due.actors) this.#runDueAnyhow(actor, due.until);
   }
 
-  async #take(record: LogRecord, command: Command): Promise<void> {
-    const { verdicts, known, parts } = this.#context;
+  async #taken(record: LogRecord, command: ActorCommand): Promise<Answer> {
+    const { verdicts, parts, bury } = this.#context;
     const { offset, key: actor } = record;
-    const first = this.seen.get(command.id) ?? known.find(command.id, offset);
     const verdict = verdicts.get(offset);
     try {
-      if (command.type === 'mark') this.#answer(record, command, { outcome: 'ok' });
-      else if (first) this.#answerCopy(record, command, first);
-      else if (verdict && 'fault' in verdict && verdict.fault === mistake) {
-        await this.#refuse(record, command, 'it could not be stored');
-      } else if (verdict) this.#answer(record, command, verdict);
-      else await this.#decide(record, command);
+      const known = verdict ?? this.#decided(record, command);
+      if (!('problem' in known)) return known;
+      await bury(record, known.problem);
     } catch (error) {
       parts.log.error('a command failed because of a bug', { actor, offset, error });
-      await this.#refuse(record, command, String(error));
+      await bury(record, String(error));
     }
+    return { fault: mistake };
   }
 
-  async #decide(record: LogRecord, command: ActorCommand): Promise<void> {
-    const { parts, repeats } = this.#context;
-    const { types, counts, partition, partitions } = parts;
+  #decided(record: LogRecord, command: ActorCommand): Verdict {
+    const { types, counts, partition, partitions } = this.#context.parts;
     const { key: actor, at, offset } = record;
-    if (partitionOf(idOf(actor), partitions) !== partition) {
-      return this.#refuse(record, command, 'its actor is of another partition');
-    }
+    if (partitionOf(idOf(actor), partitions) !== partition)
+      return { problem: 'its actor is of another partition' };
     const failure = types.failureOf(actor);
-    if (failure) return this.#answer(record, command, { fault: faultData(failure) });
+    if (failure) return { fault: faultData(failure) };
     // A node without the plugin cannot know what to do, and all of them are to have the same ones.
-    if (!types.knows(actor)) {
-      return this.#refuse(record, command, 'no enabled plugin has actors of this type');
-    }
+    if (!types.knows(actor)) return { problem: 'no enabled plugin has actors of this type' };
     const refusal = this.#runDueBefore(record, command);
-    if (refusal) return this.#answer(record, command, { fault: refusal });
+    if (refusal) return { fault: refusal };
     const entry = types.of(actor);
     const { cause } = command;
-    const isRepeat =
-      cause !== undefined &&
-      (this.#causes.has(cause) || this.#loaded.consumed.has(cause) || repeats.has(cause));
+    const isRepeat = cause !== undefined && (this.#causes.has(cause) || this.#loaded.consumed.has(cause));
     const decided = decision(entry, { actor, command, state: this.#state(actor, entry), at, isRepeat });
     if ('answer' in decided) {
       counts?.count(entry.type.type, isRepeat ? 'duplicate' : 'refused');
-      return this.#answer(record, command, decided.answer);
+      return decided.answer;
     }
     const isResult = command.type === 'result';
     try {
       this.#put(entry, {
-        ...{ ...decided, actor, at, trouble: offset, isLogged: cause === undefined },
+        ...{ ...decided, actor, at, trouble: offset, isLogged: cause === undefined, isResult },
         cause: cause ?? `m${partition}.${offset}`,
-        ...(isResult && { isResult }),
         ...(isResult && command.owner !== undefined && { finish: { id: command.job, owner: command.owner } }),
       });
     } catch (error) {
       // Its jobs cannot be taken.
       if (!(error instanceof Fault)) throw error;
-      return this.#answer(record, command, { fault: faultData(error) });
+      return { fault: faultData(error) };
     }
-    this.#answer(record, command, isResult ? { outcome: 'ok' } : { view: viewOf(decided.step.snapshot) });
+    return isResult ? { outcome: 'ok' } : { view: viewOf(decided.step.snapshot) };
   }
 
   /** Why the command cannot be taken, if it cannot: the queue of a timer's job is full. */
-  #runDueBefore({ key: actor, at }: LogRecord, { type }: Command): FaultData | undefined {
+  #runDueBefore({ key: actor, at }: LogRecord, { type }: ActorCommand): FaultData | undefined {
     try {
       this.#runDue(actor, at);
     } catch (error) {
       // A timer that a bug keeps from running must not shut out commands as well, nor a full queue a job that leaves it.
       if (error instanceof Fault && type !== 'result') return faultData(error);
-      this.#timerFailed(actor, error);
+      this.#timerFailed(actor, { error, at });
     }
     return undefined;
+  }
+
+  #runDueAnyhow(actor: string, until: number): void {
+    // Its plugin failed at the start of this process: the timers stay in the store.
+    if (!this.#context.parts.types.knows(actor)) return;
+    try {
+      this.#runDue(actor, until);
+    } catch (error) {
+      this.#timerFailed(actor, { error, at: until });
+    }
   }
 
   #runDue(actor: string, until: number): void {
@@ -165,17 +170,17 @@ export class Batch {
         const cause = timerCause(timer, sequence);
         this.#put(entry, { actor, step: next, at: due, sequence, trouble, cause });
       }
-      deadlines.done(timer);
       deadlines.tries.passed(actor);
+      deadlines.done(timer);
     }
   }
 
-  #timerFailed(actor: string, error: unknown): void {
+  #timerFailed(actor: string, { error, at }: { error: unknown; at: number }): void {
     const { parts, deadlines } = this.#context;
-    const { log, partition, clock } = parts;
+    const { log, partition } = parts;
     const { wait, tries, isTold } = deadlines.tries.failed(actor, error);
     if (isTold) log.error('a timer could not be run; it is tried again', { partition, actor, tries, error });
-    deadlines.lookAt(actor, clock.now() + wait);
+    deadlines.lookAt(actor, at + wait);
   }
 
   /** Null: it has ended. Undefined: it never was. */
@@ -185,8 +190,7 @@ export class Batch {
     const stored = this.#loaded.actors.get(actor);
     const state =
       this.#context.hot.get(actor) ?? (stored && { snapshot: thaw(type, stored), sequence: stored.sequence });
-    if (state === undefined) return undefined;
-    this.states.set(actor, state);
+    if (state !== undefined) this.states.set(actor, state);
     return state;
   }
 
@@ -202,26 +206,6 @@ export class Batch {
     this.states.set(actor, planned.step.isDone ? null : { snapshot, sequence: sequence + 1 });
     if (planned.step.isDone) deadlines.forget(actor);
     else for (const { name, due } of commit.timers) deadlines.set({ actor, name, due });
-  }
-
-  #answer({ offset }: LogRecord, command: Command, answer: Answer): void {
-    this.seen.set(command.id, { offset, refusal: 'fault' in answer ? answer.fault : undefined });
-    this.answers.push({ command, answer });
-  }
-
-  #answerCopy({ key: actor, offset }: LogRecord, command: ActorCommand, { refusal }: KnownCommand): void {
-    const { types } = this.#context.parts;
-    const state = !refusal && types.knows(actor) ? this.#state(actor, types.of(actor)) : undefined;
-    let answer: Answer = { fault: refusal ?? unknownOutcome };
-    if (!refusal && command.type === 'result') answer = { outcome: 'ok' };
-    else if (state) answer = { view: viewOf(state.snapshot) };
-    this.seen.set(command.id, { offset, refusal });
-    this.answers.push({ command, answer });
-  }
-
-  async #refuse(record: LogRecord, command: Command, why: string): Promise<void> {
-    await this.#context.bury(record, why);
-    this.#answer(record, command, { fault: mistake });
   }
 }
 

@@ -11,9 +11,8 @@ import { isWorthTelling, retried } from './retried.ts';
 export class CatchUp {
   readonly #options: CatchUpOptions;
   readonly #behind = new Set<number>();
-  readonly #stopping = new AbortController();
-  /** Counts the beginnings: what was marked for an earlier one says nothing of a later one. */
-  #round = 0;
+  /** Aborted with the next beginning: what was marked for an earlier one says nothing of a later one. */
+  #round = new AbortController();
 
   constructor(options: CatchUpOptions) {
     this.#options = options;
@@ -26,15 +25,16 @@ export class CatchUp {
 
   /** From now on nothing is known, until each owner has said so. */
   begin(): void {
-    this.#round += 1;
+    this.#round.abort();
+    this.#round = new AbortController();
     for (let partition = 0; partition < this.#options.partitions; partition += 1) {
       this.#behind.add(partition);
-      void this.#see(partition, this.#round);
+      void this.#see(partition, this.#round.signal);
     }
   }
 
   stop(): void {
-    this.#stopping.abort();
+    this.#round.abort();
   }
 
   /**
@@ -43,40 +43,27 @@ export class CatchUp {
    */
   async certain<T>(read: () => Promise<T | undefined>, partition?: number): Promise<T | undefined> {
     const round = this.#round;
-    const wasBehind = this.#isBehind(partition);
+    const isBehind = () => (partition === undefined ? this.#behind.size > 0 : this.#behind.has(partition));
+    const wasBehind = isBehind();
     const found = await read();
-    if (found !== undefined) return found;
     // Also when it began, or ended, while it was read.
-    if (wasBehind || this.#isBehind(partition) || round !== this.#round) throw behind();
-    return undefined;
+    if (found === undefined && (wasBehind || isBehind() || round !== this.#round)) throw behind();
+    return found;
   }
 
-  #isBehind(partition: number | undefined): boolean {
-    return partition === undefined ? this.#behind.size > 0 : this.#behind.has(partition);
-  }
-
-  async #see(partition: number, round: number): Promise<void> {
+  async #see(partition: number, signal: AbortSignal): Promise<void> {
     const { clock, log, mark } = this.#options;
-    await retried(
-      async () => {
-        // A later round has marks of its own.
-        if (round !== this.#round) return;
-        await mark(partition);
-        if (round === this.#round) this.#behind.delete(partition);
+    const failure = 'it is not known yet whether the store has all of a partition';
+    const work = async () => {
+      await mark(partition);
+      if (!signal.aborted) this.#behind.delete(partition);
+    };
+    await retried(work, {
+      ...{ clock, signal },
+      onFailure: (error, tries) => {
+        if (isWorthTelling(tries)) log.warn(failure, { partition, tries, error });
       },
-      {
-        clock,
-        signal: this.#stopping.signal,
-        onFailure: (error, tries) => {
-          if (isWorthTelling(tries))
-            log.warn('it is not known yet whether the store has all of a partition', {
-              partition,
-              tries,
-              error,
-            });
-        },
-      },
-    );
+    });
   }
 }
 

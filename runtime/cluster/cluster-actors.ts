@@ -1,7 +1,5 @@
 import { Fault, hasCode } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
-import type { Log } from '../../core/base/log.ts';
-import { pause } from '../../core/base/timing.ts';
 import type { Actors, ActorType } from '../../core/plugin/actor.ts';
 import { type JobResult, thaw } from '../../core/plugin/step.ts';
 import type { Bus } from '../../core/ports/bus.ts';
@@ -13,14 +11,12 @@ import type { ActorTypes } from '../actors/actor-types.ts';
 import { refusals } from '../actors/refusals.ts';
 import { viewOf } from '../actors/step-commit.ts';
 import { type Answer, thrownFault, unknownOutcome } from './answer.ts';
-import { type CommandBody, commandText, type NodeAddress } from './command.ts';
+import type { Command, CommandBody, NodeAddress } from './command.ts';
 
 /** Commands of this node that wait for their answer. Beyond: 503 `server.busy`; the command is not sent. */
 export const maxAsks = 2000;
 /** How long a command may wait for its answer, ms: requests are answered within 10 s. Beyond: 503 `store.unknown`: it may still be carried out. */
 const askTime = 9000;
-/** Wait before a command is sent again of which nobody knows whether it arrived, ms. */
-const sendRetry = 500;
 /** How long a node that stops waits for the answers to its commands, ms. */
 const stopTime = 3000;
 
@@ -30,9 +26,10 @@ const stopTime = 3000;
  */
 export class ClusterActors implements Actors {
   readonly #options: ClusterActorsOptions;
+  /** By the id of the command, in the order of the asking. */
   readonly #waiting = new Map<string, Waiting>();
   #isStopped = false;
-  readonly #stopped = new AbortController();
+  #cancelSweep: (() => void) | undefined;
   #onQuiet = () => {};
 
   constructor(options: ClusterActorsOptions) {
@@ -46,7 +43,7 @@ export class ClusterActors implements Actors {
 
   // biome-ignore lint/suspicious/noExplicitAny: the public types are those of the Actors interface
   async spawn(type: ActorType<any, never>, id: string, input: unknown, options: Cause = {}): Promise<any> {
-    const answer = await this.#ask(this.#name(type, id), { type: 'spawn', input }, options);
+    const answer = await this.#ask(this.#name(type, id), { type: 'spawn', input, ...options });
     return 'view' in answer ? answer.view : undefined;
   }
 
@@ -58,7 +55,7 @@ export class ClusterActors implements Actors {
     options: Cause = {},
     // biome-ignore lint/suspicious/noExplicitAny: as above
   ): Promise<any> {
-    const answer = await this.#ask(this.#name(type, id), { type: 'ask', command }, options);
+    const answer = await this.#ask(this.#name(type, id), { type: 'ask', command, ...options });
     return 'view' in answer ? answer.view : undefined;
   }
 
@@ -70,13 +67,13 @@ export class ClusterActors implements Actors {
     { id: job, actor, child }: Pick<Job, 'id' | 'actor' | 'child'>,
     { owner, result }: { owner: string; result: JobResult },
   ): Promise<'ok' | 'stale' | 'lost'> {
-    const answer = await this.#ask(actor, { type: 'result', child, job, owner, result }, {});
+    const answer = await this.#ask(actor, { type: 'result', child, job, owner, result });
     return 'outcome' in answer ? answer.outcome : 'stale';
   }
 
   /** Resolves when all that is on the log of a partition by now is stored. */
   async mark(partition: number): Promise<void> {
-    await this.#command({ partition, key: `mark/${partition}` }, { type: 'mark' }, {});
+    await this.#command({ partition, key: `mark/${partition}` }, { type: 'mark' });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -89,86 +86,77 @@ export class ClusterActors implements Actors {
 
   /** What a node told; for a command that nobody waits for any more it means nothing. */
   hear(id: string, answer: Answer): void {
-    this.#waiting.get(id)?.end(answer);
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    waiting?.resolve(answer);
+    if (this.#waiting.size === 0) this.#onQuiet();
   }
 
   /** Takes no further commands. Resolves when those that wait have their answer, or have had the time to get it. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    if (this.#waiting.size > 0) await this.#quiet();
-    this.#stopped.abort();
-  }
-
-  async #quiet(): Promise<void> {
     const { clock } = this.#options;
-    await new Promise<void>((resolve) => {
+    this.#isStopped = true;
+    if (this.#waiting.size > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onQuiet = resolve;
       const cancel = clock.at(clock.now() + stopTime, resolve);
-      this.#onQuiet = () => {
-        cancel();
-        resolve();
-      };
-    });
+      await promise;
+      cancel();
+    }
+    this.#cancelSweep?.();
   }
 
   #name(type: { readonly type: string }, id: string): string {
     return nameOf(this.#options.types.registered(type).type, id);
   }
 
-  #ask(actor: string, body: CommandBody, cause: Cause): Promise<Answer> {
+  #ask(actor: string, body: CommandBody & Cause): Promise<Answer> {
     const partition = partitionOf(idOf(actor), this.#options.partitions);
-    return this.#command({ partition, key: actor }, body, cause);
+    return this.#command({ partition, key: actor }, body);
   }
 
   async #command(
     to: Pick<Parameters<Bus['send']>[0], 'partition' | 'key'>,
-    body: CommandBody,
-    { cause }: Cause,
+    body: (CommandBody & Cause) | { readonly type: 'mark' },
   ): Promise<Answer> {
+    const { self, clock, bus } = this.#options;
     if (this.#isStopped) throw refusals.stopping('The server is stopping.');
     if (this.#waiting.size >= maxAsks) throw tooMany();
-    const { self } = this.#options;
     const id = uuid();
-    const command = { id, ...body, replyTo: self, ...(cause !== undefined && { cause }) };
-    const answer = await this.#answered(id, { ...to, value: commandText(command) });
+    const command: Command = { id, ...body, replyTo: self };
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const due = clock.now() + askTime;
+    this.#waiting.set(id, { due, resolve });
+    this.#cancelSweep ??= clock.at(due, () => this.#sweep());
+    bus.send({ ...to, value: JSON.stringify(command) }).catch((error: unknown) => {
+      // Otherwise it may be on the log, and its answer may come.
+      if (hasCode(error, 'bus.unknown')) return;
+      reject(error);
+      this.hear(id, { fault: unknownOutcome });
+    });
+    const answer = await promise;
     if ('fault' in answer) throw thrownFault(answer.fault);
     return answer;
   }
 
-  async #answered(id: string, command: Parameters<Bus['send']>[0]): Promise<Answer> {
+  /** Those that have waited long enough: all wait equally long. */
+  #sweep(): void {
     const { clock } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const cancel = clock.at(clock.now() + askTime, () => resolve({ fault: unknownOutcome }));
-    this.#waiting.set(id, { end: resolve });
-    this.#send(id, command).catch(reject);
-    try {
-      return await promise;
-    } finally {
-      cancel();
-      this.#waiting.delete(id);
-      if (this.#waiting.size === 0) this.#onQuiet();
-    }
-  }
-
-  /** Until the log has it. Where it may have been written already it is the same command that is written again. */
-  async #send(id: string, command: Parameters<Bus['send']>[0]): Promise<void> {
-    const { bus, clock, log } = this.#options;
-    let isUnknown = false;
-    while (this.#waiting.has(id)) {
-      try {
-        await bus.send(command);
+    this.#cancelSweep = undefined;
+    for (const [id, { due }] of this.#waiting) {
+      if (due > clock.now()) {
+        this.#cancelSweep = clock.at(due, () => this.#sweep());
         return;
-      } catch (error) {
-        isUnknown ||= hasCode(error, 'bus.unknown');
-        if (!isUnknown) throw error;
-        log.debug('a command may not have been sent', { actor: command.key, error });
-        await pause(clock.now() + sendRetry, { clock, signal: this.#stopped.signal });
       }
+      this.hear(id, { fault: unknownOutcome });
     }
   }
 }
 
 interface Waiting {
-  end(answer: Answer): void;
+  /** Epoch ms. */
+  readonly due: number;
+  resolve(answer: Answer): void;
 }
 
 interface Cause {
@@ -179,7 +167,6 @@ interface ClusterActorsOptions {
   readonly bus: Bus;
   readonly store: Pick<Store, 'load'>;
   readonly clock: Clock;
-  readonly log: Log;
   readonly types: ActorTypes;
   /** How many there are. */
   readonly partitions: number;

@@ -5,15 +5,16 @@ import type { CatchUp } from './catch-up.ts';
 import type { ClusterActors } from './cluster-actors.ts';
 import type { Mail } from './mail.ts';
 import type { Owner } from './owner.ts';
+import type { EventPublisher } from './publisher.ts';
 
 /** How commands, partitions and what follows from them fare on this node. */
 export function measureCluster(metrics: Metrics, parts: ClusterParts): void {
-  const { actors, mail, owner, catchUp, bus, clock } = parts;
+  const { actors, mail, owner, catchUp, publisher, bus, clock } = parts;
   const reading = (name: string, help: string, read: () => number, type?: 'counter') =>
     metrics.reading(`millrace_${name}`, { help, read, ...(type && { type }) });
   reading('commands_waiting', 'Commands of this node that wait for their answer.', () => actors.waiting);
   reading('answers_waiting', 'Answers to other nodes that are on their way.', () => mail.onTheirWay);
-  reading('partitions_owned', 'Partitions that this node consumes.', () => owner.owned.size);
+  reading('partitions_owned', 'Partitions that this node consumes.', () => owner.owned.length);
   reading(
     'partitions_refused',
     'Partitions that the bus gives to this node and that it cannot consume; the log has the reason.',
@@ -30,21 +31,24 @@ export function measureCluster(metrics: Metrics, parts: ClusterParts): void {
     () => owner.restarted,
     'counter',
   );
-  reading('commands_buried_total', 'Commands that nobody could make sense of.', parts.buried, 'counter');
+  reading(
+    'commands_buried_total',
+    'Commands that nobody could make sense of.',
+    () => owner.buried,
+    'counter',
+  );
   reading(
     'events_buried_total',
     'Events that the bus will never take, as those that are too large; readers outside miss them.',
-    parts.buriedEvents,
+    () => publisher.buried,
     'counter',
   );
   reading(
     'relay_backlog',
     'Events that are not published on the bus yet, on the node that does it.',
-    parts.unpublished,
+    () => publisher.backlog,
   );
-  reading('steps_in_flight', 'Steps that wait for the store.', () =>
-    [...owner.owned.values()].reduce((sum, { inFlight }) => sum + inFlight, 0),
-  );
+  reading('steps_in_flight', 'Steps that wait for the store.', () => owner.sum('inFlight'));
   const lags = (value: (lag: ReturnType<Bus['lags']>[number]) => number) => () =>
     bus.lags().map((lag) => ({ labels: { partition: String(lag.partition) }, value: value(lag) }));
   metrics.readings('millrace_partition_lag', {
@@ -62,9 +66,7 @@ interface ClusterParts {
   readonly mail: Mail;
   readonly owner: Owner;
   readonly catchUp: CatchUp;
+  readonly publisher: EventPublisher;
   readonly bus: Bus;
   readonly clock: Clock;
-  buried(): number;
-  unpublished(): number;
-  buriedEvents(): number;
 }

@@ -1,9 +1,7 @@
 import type { Log } from '../../core/base/log.ts';
 import type { Metrics } from '../../core/base/metrics.ts';
-import type { JobResult } from '../../core/plugin/step.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Job } from '../../core/ports/jobs.ts';
 import type { Order, Store } from '../../core/ports/store.ts';
 import type { Volatile } from '../../core/ports/volatile.ts';
 import { partitionOf } from '../actors/actor-name.ts';
@@ -16,7 +14,7 @@ import { CatchUp } from './catch-up.ts';
 import { ClusterActors } from './cluster-actors.ts';
 import { measureCluster } from './cluster-metrics.ts';
 import type { NodeAddress } from './command.ts';
-import { duty } from './duty.ts';
+import { Duties } from './duties.ts';
 import { EventTail } from './event-tail.ts';
 import { Mail } from './mail.ts';
 import { Owner } from './owner.ts';
@@ -30,70 +28,32 @@ export class Cluster {
   readonly actors: ClusterActors;
   readonly mail: Mail;
   readonly catchUp: CatchUp;
+  readonly duties: Duties;
+  readonly owner: Owner;
   readonly #options: ClusterOptions;
   readonly #tail: EventTail;
-  readonly #owner: Owner;
-  #buried = 0;
-  #buriedEvents = 0;
+  readonly #publisher: EventPublisher;
   #leave: (() => Promise<void>) | undefined;
   #unlisten: (() => void) | undefined;
-  #publisher: EventPublisher | undefined;
-  #stopPublishing: () => Promise<void> | void = () => {};
 
   constructor(options: ClusterOptions) {
-    const { store, bus, clock, log, self, types, partitions } = options;
     this.#options = options;
     this.actors = new ClusterActors({
-      ...{ bus, store, clock, log, types, partitions, self },
+      ...options,
       certain: (read, partition) => this.catchUp.certain(read, partition),
     });
-    this.catchUp = new CatchUp({
-      ...{ partitions, clock, log },
-      mark: (partition) => this.actors.mark(partition),
-    });
+    this.catchUp = new CatchUp({ ...options, mark: (partition) => this.actors.mark(partition) });
     this.mail = new Mail({
-      ...{ bus, self, clock, log },
+      ...options,
       onAnswer: (id, answer) => this.actors.hear(id, answer),
       onOrder: (order) => options.takeOrder(order),
     });
+    this.duties = new Duties(options);
     this.#tail = new EventTail(options);
-    this.#owner = new Owner({
-      ...{ clock, log },
-      partsOf: (partition) => ({
-        ...options,
-        ...{ partition, mail: this.mail, tail: this.#tail },
-        hotActors: Math.ceil(options.hotActors / partitions),
-        onBuried: () => {
-          this.#buried += 1;
-        },
-      }),
-      restart: (partition) => bus.restart(partition),
-    });
-    measureCluster(options.metrics, {
-      ...{ actors: this.actors, mail: this.mail, owner: this.#owner, catchUp: this.catchUp, bus, clock },
-      buried: () => this.#buried,
-      unpublished: () => this.#publisher?.backlog ?? 0,
-      buriedEvents: () => this.#buriedEvents,
-    });
-  }
-
-  /** Actors that are kept in memory, and their pending timers. */
-  get hotActors(): number {
-    return this.#sum(({ actors }) => actors);
-  }
-
-  get pendingTimers(): number {
-    return this.#sum(({ timers }) => timers);
-  }
-
-  /** Partition → why it is not consumed, although the bus gives it to this node. */
-  get refused(): ReadonlyMap<number, string> {
-    return this.#owner.refused;
-  }
-
-  /** Partitions that this node consumes. */
-  get owned(): readonly number[] {
-    return [...this.#owner.owned.keys()];
+    this.#publisher = new EventPublisher(options);
+    const hotActors = Math.ceil(options.hotActors / options.partitions);
+    this.owner = new Owner({ ...options, mail: this.mail, tail: this.#tail, duties: this.duties, hotActors });
+    measureCluster(options.metrics, { ...options, ...this, publisher: this.#publisher });
   }
 
   /** From now on answers, orders and events are heard. */
@@ -103,27 +63,14 @@ export class Cluster {
     this.#unlisten = this.#options.store.onRestart?.(() => {
       this.#options.log.warn('the store was started anew: what it may have lost is done again', {});
       this.catchUp.begin();
-      void this.#owner.renew();
+      void this.owner.renew();
     });
   }
 
   /** From now on this node runs its share of the actors. */
   async own(): Promise<void> {
-    this.#leave = await this.#options.bus.own(this.#owner);
-    this.#stopPublishing = await this.onDuty('event publisher', async () => {
-      const publisher = new EventPublisher({
-        ...this.#options,
-        onBuried: () => {
-          this.#buriedEvents += 1;
-        },
-      });
-      this.#publisher = publisher;
-      publisher.start();
-      return async () => {
-        this.#publisher = undefined;
-        await publisher.stop();
-      };
-    });
+    await this.duties.add('event publisher', async () => this.#publisher.start());
+    this.#leave = await this.#options.bus.own(this.owner);
   }
 
   /** Hands over the partitions: what was taken is finished first, the rest is the next owner's. */
@@ -131,21 +78,16 @@ export class Cluster {
     this.catchUp.stop();
     await this.actors.stop();
     this.#unlisten?.();
-    await this.#owner.finish();
+    await this.owner.finish();
     await this.#leave?.();
-    await this.#stopPublishing();
+    await this.duties.stop();
     this.#tail.stop();
     await this.mail.stop();
   }
 
-  /** Does something on one node at a time, see `duty`. */
-  onDuty(name: string, begin: Parameters<typeof duty>[1]['begin']): Promise<() => Promise<void>> {
-    return duty(name, { ...this.#options, begin });
-  }
-
   /** Events of plain resources are written. */
   wrote(...[events]: Parameters<EventTail['committed']>): void {
-    if (events.length > 0) this.#tail.committed(events);
+    this.#tail.committed(events);
   }
 
   /**
@@ -161,20 +103,6 @@ export class Cluster {
     if (!ids) return read();
     const isKnown = ids === 'own' && id !== undefined;
     return this.catchUp.certain(read, isKnown ? partitionOf(id, partitions) : undefined);
-  }
-
-  /** See `ClusterActors.conclude`. */
-  conclude(
-    job: Pick<Job, 'id' | 'actor' | 'child'>,
-    options: { owner: string; result: JobResult },
-  ): Promise<'ok' | 'stale' | 'lost'> {
-    return this.actors.conclude(job, options);
-  }
-
-  #sum(value: (partition: { actors: number; timers: number }) => number): number {
-    let sum = 0;
-    for (const partition of this.#owner.owned.values()) sum += value(partition);
-    return sum;
   }
 }
 

@@ -7,7 +7,7 @@ export interface Deadline {
   readonly due: number;
 }
 
-/** The pending timers of the actors of a partition. They ring when the log is read up to their time, see `due`. */
+/** The pending timers of the actors of a partition. They ring when the log is read up to their time. */
 export class Deadlines {
   readonly #timers = new Map<string, Map<string, number>>();
   /** When to look at which actor: a binary heap, the earliest first. One whose timer was moved meanwhile finds nothing. */
@@ -59,6 +59,11 @@ export class Deadlines {
   /** It has rung, unless it was set anew meanwhile. */
   done({ actor, name, due }: Deadline): void {
     if (this.#timers.get(actor)?.get(name) === due) this.set({ actor, name, due: null });
+  }
+
+  /** When to look for the first time, epoch ms. */
+  get first(): number {
+    return this.#looks[0]?.at ?? Number.POSITIVE_INFINITY;
   }
 
   /** `take` gives this actor at that time, if it has a timer that is due then. */

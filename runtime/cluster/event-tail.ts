@@ -7,9 +7,9 @@ import type { EventHub } from '../actors/events.ts';
 
 const topic = 'events';
 /** Events of other nodes that are read from the log at one time. */
-const eventPage = 500;
+const page = 500;
 /** How often the log is looked at for events that nobody announced, ms. */
-const eventPoll = 1000;
+const poll = 1000;
 
 /**
  * Follows the one log of events for the subscribers of this node, in its order, whichever node wrote them. Nodes tell
@@ -23,9 +23,6 @@ export class EventTail {
   #isReading = false;
   #isStopped = true;
   #stops: (() => void)[] = [];
-  /** The newest position that others are to hear of. */
-  #announced = 0;
-  #isAnnouncing = false;
 
   constructor(options: TailOptions) {
     this.#options = options;
@@ -39,7 +36,7 @@ export class EventTail {
     const unlisten = volatile.listen(topic, (position) => {
       if (typeof position !== 'number' || position > this.#last) this.wake();
     });
-    this.#stops = [unlisten, every(eventPoll, { clock, work: () => this.wake() })];
+    this.#stops = [unlisten, every(poll, { clock, work: () => this.wake() })];
   }
 
   stop(): void {
@@ -49,17 +46,19 @@ export class EventTail {
 
   /** This node has written these. */
   committed(events: readonly LoggedEvent[]): void {
+    const { own, volatile, log } = this.#options;
     for (const event of events) {
-      this.#options.own.publish(event);
+      own.publish(event);
       // The next one on the log need not be read.
       if (!this.#isStopped && event.position === this.#last + 1) this.#tell(event);
       else if (event.position > this.#last) this.wake();
     }
-    const newest = events.at(-1)?.position ?? 0;
-    if (newest > this.#announced) {
-      this.#announced = newest;
-      void this.#announce();
-    }
+    const newest = events.at(-1)?.position;
+    if (newest === undefined) return;
+    volatile.announce(topic, newest).catch((error: unknown) =>
+      // They look by themselves.
+      log.debug('other nodes could not be told of events', { error }),
+    );
   }
 
   /** There may be events that nobody here has heard of. */
@@ -75,15 +74,14 @@ export class EventTail {
 
   async #read(): Promise<void> {
     const { store, log } = this.#options;
-    const limit = eventPage;
     this.#isReading = true;
     try {
       while (this.#isWanted && !this.#isStopped) {
         this.#isWanted = false;
-        const page = await store.events.after(this.#last, { limit });
+        const events = await store.events.after(this.#last, { limit: page });
         if (this.#isStopped) break;
-        for (const event of page) if (event.position > this.#last) this.#tell(event);
-        if (page.length === limit) this.#isWanted = true;
+        this.#isWanted ||= events.length === page;
+        for (const event of events) if (event.position > this.#last) this.#tell(event);
       }
     } catch (error) {
       // The next look is not far.
@@ -91,21 +89,6 @@ export class EventTail {
     } finally {
       this.#isReading = false;
     }
-  }
-
-  /** One at a time, and of many the newest: that is all the others need. */
-  async #announce(): Promise<void> {
-    if (this.#isAnnouncing) return;
-    this.#isAnnouncing = true;
-    const { volatile, log } = this.#options;
-    for (let told = 0; told < this.#announced; ) {
-      told = this.#announced;
-      await volatile.announce(topic, told).catch((error: unknown) =>
-        // They look by themselves.
-        log.debug('other nodes could not be told of events', { error }),
-      );
-    }
-    this.#isAnnouncing = false;
   }
 }
 

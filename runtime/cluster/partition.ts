@@ -1,16 +1,16 @@
 import { Fault } from '../../core/base/fault.ts';
 import { pause } from '../../core/base/timing.ts';
-import type { LogRange, LogRecord } from '../../core/ports/bus.ts';
-import type { BatchOutcome, LoggedEvent } from '../../core/ports/store.ts';
+import type { Bus, LogRange, LogRecord } from '../../core/ports/bus.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { BatchOutcome, LoggedEvent, Order, Store } from '../../core/ports/store.ts';
 import { idOf, partitionOf } from '../actors/actor-name.ts';
+import type { HostOptions } from '../actors/host.ts';
 import { HotActors } from '../actors/hot.ts';
 import type { StepCounts } from '../actors/step-counts.ts';
-import { type Answer, mistake, unknownOutcome } from './answer.ts';
-import { Batch, type Trouble } from './batch.ts';
-import { parsedCommand } from './command.ts';
+import { Batch, type BatchParts, type Trouble, type Verdict } from './batch.ts';
 import { Deadlines } from './deadlines.ts';
-import { copyWindow, KnownCommands } from './known-commands.ts';
-import type { PartitionParts } from './parts.ts';
+import type { EventTail } from './event-tail.ts';
+import type { Mail } from './mail.ts';
 import { isWorthTelling, retried, waitAfter } from './retried.ts';
 
 /** Records, and actors with due timers, of one commit. A larger one makes the first command wait longer for its answer. */
@@ -24,6 +24,10 @@ export const maxTries = 5;
  * it, or the store may have been rolled back.
  */
 export const verifyInterval = 5000;
+const tick = JSON.stringify({ type: 'tick' });
+
+/** What came of a commit; `failed`: the store threw, and not because of an outage. */
+type Outcome = BatchOutcome | { readonly outcome: 'failed' };
 
 /**
  * One partition, while this node has it. A loop takes what is queued of its log, computes the steps in order on the states
@@ -35,17 +39,16 @@ export class Partition {
   readonly #onBroken: (why: Broken) => void;
   readonly #hot: HotActors;
   readonly #deadlines = new Deadlines();
-  readonly #known = new KnownCommands();
   /** Aborted when nothing more is to be done with what this knows. */
   readonly #over = new AbortController();
   readonly #gone = Promise.withResolvers<void>();
   #queue: LogRecord[] = [];
-  /** Up to when the log is known to be read, as long as that has not been dealt with. */
-  #reached: number | undefined;
+  /** Up to when the log has been read: what is due by then fires. */
+  #time = 0;
+  /** A record is on its way that tells the time. */
+  #isTicking = false;
   #isFinishing = false;
   #epoch = 0;
-  /** Records up to this one were consumed before this node had the partition. */
-  #start = -1;
   /** Offset that is stored. */
   #place = -1;
   #committedAt = 0;
@@ -55,9 +58,7 @@ export class Partition {
   /** Records of the next batch: one after a bug, to find out which of them is to blame, then more again. */
   #most = maxBatch;
   /** What was found out of records and timers that could not be committed, until they are passed. */
-  readonly #verdicts = new Map<Trouble, Answer>();
-  readonly #repeats = new Set<string>();
-  readonly #buried = new Set<number>();
+  readonly #verdicts = new Map<Trouble, Verdict>();
 
   constructor(parts: PartitionParts, onBroken: (why: Broken) => void) {
     this.#parts = parts;
@@ -86,7 +87,6 @@ export class Partition {
     const { epoch, offset } = lease;
     if (offset + 1 < range.first || offset >= range.next) throw misfit({ partition, offset, range });
     this.#epoch = epoch;
-    this.#start = offset;
     this.#place = offset;
     this.#committedAt = clock.now();
     await this.#forget();
@@ -94,32 +94,31 @@ export class Partition {
     runOrders(await store.orders([partition]));
     this.#over.signal.throwIfAborted();
     this.#loop = this.#run();
-    // Those before it tell which of the next ones are copies.
-    return Math.max(range.first, offset + 1 - copyWindow);
+    this.look();
+    return offset + 1;
   }
 
   /** Resolves when there is room for more; where this is over, when somebody has said so. */
   async records(records: readonly LogRecord[]): Promise<void> {
-    for (const record of records) {
-      if (record.offset > this.#start) this.#queue.push(record);
-      else {
-        const command = parsedCommand(record.value);
-        // A former owner may have answered it.
-        if (!('problem' in command)) {
-          const { refusal } = this.#known.find(command.id, record.offset) ?? { refusal: unknownOutcome };
-          this.#known.add(command.id, record.offset, refusal);
-        }
-      }
-    }
+    this.#queue.push(...records);
     this.#changed();
     while (this.#queue.length > maxQueued && !this.#isOver()) await this.#change();
     if (this.#isOver()) await this.#gone.promise;
   }
 
-  /** The log is read up to `at`: what is due by then fires, once what was delivered is dealt with. */
-  reached(at: number): void {
-    this.#reached = Math.max(this.#reached ?? at, at);
-    this.#changed();
+  /**
+   * Comes again and again. Time passes with the log: when a timer is due and nothing stands there that is later, a record is put
+   * there. So all that came before it is dealt with first, and every reading of the log has the same order.
+   */
+  look(): void {
+    const { clock, bus, partition } = this.#parts;
+    if (this.#isDoubtful()) this.#changed();
+    const isDue = this.#deadlines.first <= clock.now() && this.#deadlines.first > this.#time;
+    if (!isDue || this.#isTicking || this.#queue.length > 0) return;
+    this.#isTicking = true;
+    bus.send({ partition, key: 'tick', value: tick }).catch(() => {
+      this.#isTicking = false;
+    });
   }
 
   /** Takes nothing more. Resolves when what was taken is stored. */
@@ -152,57 +151,58 @@ export class Partition {
   async #run(): Promise<void> {
     try {
       while (!this.#isOver()) {
-        const records = this.#queue.splice(0, this.#most);
-        const until = records.at(-1)?.at ?? this.#reached;
-        if (until === undefined) {
-          await this.#change();
-          continue;
-        }
-        if (records.length === 0) this.#reached = undefined;
+        // One by one, so that what fails is known: a timer that is due goes before the record.
+        const isAlone = this.#most === 1;
+        const late = isAlone ? this.#deadlines.take(this.#time, 1) : [];
+        const records = late.length > 0 ? [] : this.#queue.splice(0, this.#most);
+        if (records.some(({ value }) => value === tick)) this.#isTicking = false;
+        const until = Math.max(this.#time, records.at(-1)?.at ?? 0);
+        const actors = isAlone ? late : this.#deadlines.take(until, this.#most);
+        if (records.length + actors.length === 0 && !this.#isDoubtful()) await this.#change();
+        else await this.#take(records, { actors, until });
         this.#changed();
-        await this.#take(records, Math.min(until, this.#parts.clock.now()));
       }
     } catch (error) {
       this.#broken({ why: 'bug', error });
     }
   }
 
+  /** Nothing was heard of the store for a while. */
+  #isDoubtful(): boolean {
+    return this.#parts.clock.now() - this.#committedAt >= verifyInterval;
+  }
+
   /** Computes and commits, again and again until it is stored. */
-  async #take(delivered: readonly LogRecord[], until: number): Promise<void> {
-    const { partition, clock } = this.#parts;
+  async #take(...[records, due]: Parameters<Batch['compute']>): Promise<void> {
+    const { partition, clock, log } = this.#parts;
     const { signal } = this.#over;
-    let records = delivered;
-    let tries = 1;
-    while (!signal.aborted) {
-      const actors = this.#deadlines.take(until, this.#most);
-      if (this.#most === 1 && actors.length > 0) {
-        // One by one, so that what fails is known: a timer that is due goes before the record.
-        this.#queue.unshift(...records);
-        records = [];
-      }
-      // More may be due than one batch takes.
-      if (actors.length === this.#most) this.#reached = Math.max(this.#reached ?? until, until);
-      const batch = await this.#computed(records, { actors, until });
+    for (let tries = 1; !signal.aborted; ) {
+      const batch = await this.#computed(records, due);
+      if (records.length + batch.steps.length === 0 && !this.#isDoubtful()) return;
       const to = records.at(-1)?.offset ?? this.#place;
-      const isIdle = records.length === 0 && batch.steps.length === 0;
-      if (isIdle && clock.now() - this.#committedAt < verifyInterval) return;
       const outcome = await this.#committed(batch, to);
       if (!outcome || signal.aborted) return;
-      if (outcome.outcome === 'ok') return this.#settle(batch, { to, positions: outcome.events });
-      if (outcome.outcome === 'fenced' || outcome.outcome === 'gap' || outcome.outcome === 'duplicate') {
-        return this.#broken({ why: outcome.outcome });
+      if (outcome.outcome === 'ok') {
+        this.#time = due.until;
+        return this.#settle(batch, { to, positions: outcome.events });
       }
+      if (outcome.outcome === 'fenced' || outcome.outcome === 'gap' || outcome.outcome === 'duplicate')
+        return this.#broken({ why: outcome.outcome });
+      // Nothing of it is stored.
       await this.#forget();
-      if (outcome.outcome === 'failed' && records.length + actors.length > 1) {
+      if (outcome.outcome === 'refused' && outcome.why === 'lost') {
+        this.#verdicts.set(batch.troubles[outcome.step]!, { outcome: 'lost' });
+        continue;
+      }
+      log.warn('a batch of steps is computed again', { partition, ...outcome, tries });
+      if (records.length + due.actors.length > 1) {
         this.#queue.unshift(...records);
-        if (records.length === 0) this.#reached = until;
         this.#most = 1;
         return;
       }
-      // A result that came too late is known now; of the others it is not known whether the next time will do.
-      if (this.#judge(batch, { outcome, tries })) continue;
-      this.#parts.log.warn('a batch of steps is computed again', { partition, ...outcome, tries });
-      await pause(clock.now() + waitAfter(tries), { clock, signal });
+      const problem = 'it could not be stored';
+      if (tries >= maxTries) for (const trouble of batch.troubles) this.#verdicts.set(trouble, { problem });
+      else await pause(clock.now() + waitAfter(tries), { clock, signal });
       tries += 1;
     }
   }
@@ -210,15 +210,12 @@ export class Partition {
   async #computed(...[records, due]: Parameters<Batch['compute']>): Promise<Batch> {
     const { store, bus, log, partition, onBuried } = this.#parts;
     const batch = new Batch({
-      ...{ parts: this.#parts, hot: this.#hot, deadlines: this.#deadlines, known: this.#known },
-      ...{ verdicts: this.#verdicts, repeats: this.#repeats },
+      ...{ parts: this.#parts, hot: this.#hot, deadlines: this.#deadlines, verdicts: this.#verdicts },
       loadAll: (...asked) => this.#surely('actors could not be read', () => store.loadAll(...asked)),
       bury: async (record, why) => {
         const { offset, key } = record;
-        if (this.#buried.has(offset)) return;
         log.error('a command is buried', { partition, offset, key, why });
         await this.#surely('a command could not be buried', () => bus.bury(record, why));
-        this.#buried.add(offset);
         onBuried();
       },
     });
@@ -226,11 +223,8 @@ export class Partition {
     return batch;
   }
 
-  /**
-   * What came of it. When nobody knows, the same is sent again until somebody does: the store takes it once. `failed`: because of a
-   * bug. Undefined: this is over.
-   */
-  async #committed({ steps }: Batch, to: number): Promise<BatchOutcome | { outcome: 'failed' } | undefined> {
+  /** When nobody knows what came of it, the same is sent again until somebody does: the store takes it once. Undefined: this is over. */
+  async #committed({ steps }: Batch, to: number): Promise<Outcome | undefined> {
     const { store, clock, log, partition, counts, probe } = this.#parts;
     const { signal } = this.#over;
     const batch = { partition, epoch: this.#epoch, from: this.#place, to, steps };
@@ -238,32 +232,26 @@ export class Partition {
       for (const { actor } of steps) counts?.count(actor.slice(0, actor.indexOf('/')), outcome);
     };
     this.#inFlight = steps.length;
-    try {
-      for (let tries = 1; !signal.aborted; tries += 1) {
-        for (const { actor } of steps) probe?.('before commit', actor);
-        const began = clock.now();
-        try {
-          const outcome = await store.commitAll(batch);
-          if (steps.length > 0) counts?.committed(clock.now() - began);
-          const isRepeat =
-            outcome.outcome === 'duplicate' ||
-            (outcome.outcome === 'refused' && outcome.step === 0 && outcome.why === 'duplicate');
-          if (tries > 1 && isRepeat) return { outcome: 'ok', events: [] };
-          count(outcome.outcome === 'refused' ? outcome.why : outcome.outcome);
-          return outcome;
-        } catch (error) {
-          if (signal.aborted) return undefined;
-          count('failed');
-          if (isWorthTelling(tries))
-            log.warn('steps could not be stored; they are sent again', { partition, tries, error });
-          if (!(error instanceof Fault && error.status >= 500)) return { outcome: 'failed' };
-          await pause(clock.now() + waitAfter(tries), { clock, signal });
-        }
+    for (let tries = 1; !signal.aborted; tries += 1) {
+      for (const { actor } of steps) probe?.('before commit', actor);
+      const began = clock.now();
+      try {
+        const outcome = await store.commitAll(batch);
+        if (steps.length > 0) counts?.committed(clock.now() - began);
+        this.#inFlight = 0;
+        if (tries > 1 && isRepeat(outcome)) return { outcome: 'ok', events: [] };
+        count(outcome.outcome === 'refused' ? outcome.why : outcome.outcome);
+        return outcome;
+      } catch (error) {
+        if (signal.aborted) break;
+        count('failed');
+        if (isWorthTelling(tries))
+          log.warn('steps could not be stored; they are sent again', { partition, tries, error });
+        if (!(error instanceof Fault && error.status >= 500)) return { outcome: 'failed' };
+        await pause(clock.now() + waitAfter(tries), { clock, signal });
       }
-      return undefined;
-    } finally {
-      this.#inFlight = 0;
     }
+    return undefined;
   }
 
   /** It is stored: now it takes effect. */
@@ -275,45 +263,22 @@ export class Partition {
       if (state) this.#hot.put(actor, state);
       else this.#hot.drop(actor);
     }
-    for (const [id, { offset, refusal }] of batch.seen) this.#known.add(id, offset, refusal);
     this.#most = Math.min(maxBatch, this.#most * 2);
-    this.#repeats.clear();
-    for (const offset of this.#buried) if (offset <= to) this.#buried.delete(offset);
     for (const trouble of this.#verdicts.keys()) {
       if (typeof trouble === 'string' || trouble <= to) this.#verdicts.delete(trouble);
     }
-    const events = batch.steps.flatMap(({ events, at }) => events.map((event) => ({ ...event, at })));
     for (const { actor } of batch.steps) probe?.('after commit', actor);
-    if (positions.length === events.length) {
+    const events = batch.steps.flatMap(({ events, at }) => events.map((event) => ({ ...event, at })));
+    // Those of a commit that was not answered have places that nobody here knows.
+    if (positions.length < events.length) tail.wake();
+    else
       tail.committed(events.map((event, index): LoggedEvent => ({ ...event, position: positions[index]! })));
-    } else tail.wake();
     for (const { actor } of batch.steps) probe?.('before effects', actor);
     for (const { at, orders, jobs, cancels } of batch.steps) {
       if (orders.length > 0) runOrders(orders);
       if (jobs.length + cancels.length > 0) work.committed({ at, jobs, cancels });
     }
     for (const { command, answer } of batch.answers) mail.answer(command.replyTo, { id: command.id, answer });
-  }
-
-  /** What is to be done otherwise the next time. Answers whether the batch can be computed again at once. */
-  #judge(
-    { steps, troubles }: Batch,
-    { outcome, tries }: { outcome: BatchOutcome | { outcome: 'failed' }; tries: number },
-  ): boolean {
-    const isLast = tries >= maxTries;
-    if (outcome.outcome === 'refused') {
-      const { step, why } = outcome;
-      const trouble = troubles[step]!;
-      if (why === 'lost' && !this.#verdicts.has(trouble)) {
-        this.#verdicts.set(trouble, { outcome: 'lost' });
-        return true;
-      }
-      if (isLast) this.#verdicts.set(trouble, { fault: mistake });
-      else if (why === 'duplicate') this.#repeats.add(steps[step]!.cause);
-    } else if (isLast) {
-      for (const trouble of troubles) this.#verdicts.set(trouble, { fault: mistake });
-    }
-    return false;
   }
 
   /** From here on only what is stored counts. */
@@ -347,10 +312,32 @@ export class Partition {
   }
 }
 
+/** What a partition shares with others of its node. */
+export interface PartitionParts extends BatchParts {
+  readonly store: Store;
+  readonly bus: Bus;
+  /** Identity of the command log. */
+  readonly logId: string;
+  readonly clock: Clock;
+  /** Of this partition, kept in memory. */
+  readonly hotActors: number;
+  readonly mail: Mail;
+  readonly tail: EventTail;
+  readonly probe?: HostOptions['probe'];
+  runOrders(orders: readonly Order[]): void;
+  onBuried(): void;
+}
+
 /** Why a partition cannot go on from where it stands. */
 export interface Broken {
   readonly why: 'fenced' | 'gap' | 'duplicate' | 'bug';
   readonly error?: unknown;
+}
+
+/** Of a batch that was sent before: it was written then. */
+function isRepeat(outcome: BatchOutcome): boolean {
+  const isRefused = outcome.outcome === 'refused' && outcome.step === 0 && outcome.why === 'duplicate';
+  return outcome.outcome === 'duplicate' || isRefused;
 }
 
 function misfit({ partition, offset, range }: { partition: number; offset: number; range: LogRange }): Fault {

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
+import { pause } from '../../core/base/timing.ts';
 import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
@@ -9,7 +10,9 @@ import { isWorthTelling, retried } from './retried.ts';
 /** Its place in the event log is stored under this name. */
 export const publisherName = 'bus/events';
 /** Events that are published in one call. */
-const pageSize = 500;
+const page = 500;
+/** Shortest time between two calls when there are few, ms: each costs the same. */
+const pace = 50;
 /** Of the id of an event that is buried: it may be what the bus refuses. */
 const shownId = 1000;
 
@@ -19,62 +22,64 @@ const shownId = 1000;
  */
 export class EventPublisher {
   readonly #options: PublisherOptions;
-  readonly #stopping = new AbortController();
-  #isWanted = true;
-  #wake = () => {};
-  #running: Promise<void> = Promise.resolve();
-  #unsubscribe = () => {};
   /** Positions of the last event that is published, and of the last one that was heard of. */
   #place = 0;
   #newest = 0;
+  #buried = 0;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
   }
 
-  /** Events that are in the log and not published yet, as far as this node has heard. */
+  /** Events that are in the log and not published yet, as far as this node has heard; 0 where another does it. */
   get backlog(): number {
     return Math.max(0, this.#newest - this.#place);
   }
 
-  start(): void {
-    this.#unsubscribe = this.#options.hub.subscribe(({ position }) => {
+  /** How many the bus refused for good. */
+  get buried(): number {
+    return this.#buried;
+  }
+
+  /** Returns the stop; it may be started again then. */
+  start(): () => Promise<void> {
+    const stopping = new AbortController();
+    const wake = { now: () => {} };
+    const unsubscribe = this.#options.hub.subscribe(({ position }) => {
       this.#newest = position;
-      this.#isWanted = true;
-      this.#wake();
+      wake.now();
     });
-    this.#running = this.#run();
+    const running = this.#run(stopping.signal, wake);
+    return async () => {
+      unsubscribe();
+      stopping.abort();
+      wake.now();
+      await running;
+      this.#newest = this.#place;
+    };
   }
 
-  async stop(): Promise<void> {
-    this.#unsubscribe();
-    this.#stopping.abort();
-    this.#wake();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const { store } = this.#options;
-    const { signal } = this.#stopping;
-    const [place, last] = (await this.#surely(() =>
-      Promise.all([store.events.cursor(publisherName), store.events.last()]),
-    )) ?? [0, 0];
+  async #run(signal: AbortSignal, wake: { now: () => void }): Promise<void> {
+    const { store, clock } = this.#options;
+    const surely = <T>(work: () => Promise<T>) => this.#surely(work, signal);
+    const asked = () => Promise.all([store.events.cursor(publisherName), store.events.last()]);
+    const [place, last] = (await surely(asked)) ?? [0, 0];
     // A store that lost its last writes may have kept a place beyond the end of the log.
     this.#place = Math.min(place, last);
     this.#newest = last;
     while (!signal.aborted) {
-      this.#isWanted = false;
-      const events = (await this.#surely(() => store.events.after(this.#place, { limit: pageSize }))) ?? [];
-      if (signal.aborted) return;
-      const newest = events.at(-1);
-      this.#newest = Math.max(this.#newest, newest?.position ?? 0);
-      if (!newest) {
-        if (!this.#isWanted) await new Promise<void>((resolve) => (this.#wake = resolve));
-        continue;
-      }
-      await this.#surely(() => this.#publish(events));
-      await this.#surely(() => store.events.advance(publisherName, newest.position));
-      this.#place = newest.position;
+      const woken = new Promise<void>((resolve) => {
+        wake.now = resolve;
+      });
+      const events = (await surely(() => store.events.after(this.#place, { limit: page }))) ?? [];
+      const newest = events.at(-1)?.position;
+      if (newest === undefined) await woken;
+      if (newest === undefined || signal.aborted) continue;
+      this.#newest = Math.max(this.#newest, newest);
+      await surely(() => this.#publish(events));
+      await surely(() => store.events.advance(publisherName, newest));
+      this.#place = newest;
+      if (events.length < page) await pause(clock.now() + pace, { clock, signal });
     }
   }
 
@@ -87,32 +92,27 @@ export class EventPublisher {
     } catch (error) {
       if (!isForGood(error)) throw error;
       // One of them is to blame, and the bus does not say which.
-      for (const event of own) await this.#publishAlone(event);
+      if (own.length === 1) return this.#bury(own[0]!, error);
+      for (const event of own) await this.#publish([event]);
     }
   }
 
-  async #publishAlone(event: LoggedEvent): Promise<void> {
-    const { bus, log, onBuried } = this.#options;
-    const record = recordOf(event);
-    try {
-      await bus.publish([record]);
-    } catch (error) {
-      if (!isForGood(error)) throw error;
-      const { id, type, account, at } = event;
-      const reason = error instanceof Error ? error.message : String(error);
-      log.error('an event is buried: the bus will never take it', { id, type, account, reason });
-      // What it is, not all of it: that is what was refused. The store has it for as long as it keeps events.
-      const note = { id: id.slice(0, shownId), event: type, account, bytes: Buffer.byteLength(record.value) };
-      await bus.bury({ partition: -1, offset: -1, at, key: 'event', value: JSON.stringify(note) }, reason);
-      onBuried();
-    }
+  async #bury(event: LoggedEvent, error: Error): Promise<void> {
+    const { bus, log } = this.#options;
+    const { id, type, account, at } = event;
+    const reason = error.message;
+    log.error('an event is buried: the bus will never take it', { id, type, account, reason });
+    // What it is, not all of it: that is what was refused. The store has it for as long as it keeps events.
+    const bytes = Buffer.byteLength(recordOf(event).value);
+    const note = { id: id.slice(0, shownId), event: type, account, bytes };
+    await bus.bury({ partition: -1, offset: -1, at, key: 'event', value: JSON.stringify(note) }, reason);
+    this.#buried += 1;
   }
 
-  #surely<T>(work: () => Promise<T>): Promise<T | undefined> {
+  #surely<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     const { clock, log } = this.#options;
     return retried(work, {
-      clock,
-      signal: this.#stopping.signal,
+      ...{ clock, signal },
       onFailure: (error, tries) => {
         if (isWorthTelling(tries))
           log.warn('events could not be published; it is tried again', { tries, error });
@@ -128,8 +128,6 @@ interface PublisherOptions {
   readonly hub: Pick<EventHub, 'subscribe'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** The bus refuses an event for good; readers outside miss it. */
-  onBuried(): void;
 }
 
 /** The event as clients see it, with what its step came of. A body is a JSON object. */
@@ -142,6 +140,6 @@ function recordOf({ id, type, stream, body, epoch }: LoggedEvent): { key: string
 }
 
 /** Another attempt would end alike. */
-function isForGood(error: unknown): boolean {
+function isForGood(error: unknown): error is Error {
   return error instanceof RangeError || (error instanceof Fault && error.status === 413);
 }

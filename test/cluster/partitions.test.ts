@@ -226,7 +226,7 @@ describe('the steps of a partition', () => {
     expect(jobs).toHaveLength(workers.length);
     await nodes.jobs.free([owner], now);
     await nodes.jobs.claim('tally.work', { owner: other, limit: 100, now, until: now + 600_000 });
-    const told = jobs.map((job) => a.cluster.conclude(job, { owner, result: { output: 'late' } }));
+    const told = jobs.map((job) => a.cluster.actors.conclude(job, { owner, result: { output: 'late' } }));
     const good = a.actors.ask(tally, bystander, add('1'));
     await nodes.advance('1s');
     expect((await good).context.entries).toEqual(['1']);
@@ -276,7 +276,7 @@ describe('the steps of a partition', () => {
       );
     }
     expect(a.metrics.text()).toContain('millrace_partition_restarts_total 0');
-    expect(a.cluster.hotActors).toBeLessThanOrEqual(partitions);
+    expect(a.cluster.owner.sum('actors')).toBeLessThanOrEqual(partitions);
   });
 });
 
@@ -294,11 +294,11 @@ describe('a partition', () => {
     nodes.broker.trim(partition, 4);
     const b = await nodes.start('b');
     await nodes.advance('5s');
-    expect(b.cluster.owned).not.toContain(partition);
-    expect(b.cluster.refused.get(partition)).toMatch(/consumed up to offset 1, but its log has 4 to 4/);
+    expect(b.cluster.owner.owned).not.toContain(partition);
+    expect(b.cluster.owner.refused.get(partition)).toMatch(/consumed up to offset 1, but its log has 4 to 4/);
     expect(nodes.lines.join('\n')).toContain('a part of it is missing');
     expect(b.metrics.text()).toContain('millrace_partitions_refused 1');
-    expect(b.cluster.owned).toHaveLength(partitions - 1);
+    expect(b.cluster.owner.owned).toHaveLength(partitions - 1);
     expect((await nodes.tally('one'))?.entries).toEqual(['1']);
   });
 
@@ -321,7 +321,7 @@ describe('a partition', () => {
     const place = { partition, epoch: lease?.epoch ?? 0, from: 0, to: 9, steps: [] };
     expect(await nodes.store.commitAll(place)).toMatchObject({ outcome: 'ok' });
     const b = await nodes.start('b');
-    expect(b.cluster.refused.get(partition)).toMatch(/consumed up to offset 9, but its log has 0 to 0/);
+    expect(b.cluster.owner.refused.get(partition)).toMatch(/consumed up to offset 9, but its log has 0 to 0/);
   });
 
   it('that stops finishes what it has taken, and leaves the rest to the next', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import { partitionOf } from '../../runtime/actors/actor-name.ts';
-import { clusterNodes, partitions } from './nodes.ts';
+import { type ClusterNode, clusterNodes, partitions } from './nodes.ts';
 import { tally } from './tally.ts';
 
 const add = (entry: string) => ({ type: 'add' as const, entry });
@@ -44,7 +44,7 @@ describe('what a step leads to', () => {
     expect(claimed).toMatchObject([{ id, child: 'work', actor: 'tally/one', input: '{"entries":0}' }]);
     const job = { id, actor: 'tally/one', child: 'work' };
     const conclude = (of: typeof job, owner: string) =>
-      a.cluster.conclude(of, { owner, result: { output: 'worked' } });
+      a.cluster.actors.conclude(of, { owner, result: { output: 'worked' } });
     // Who does not hold it gives no result, and nobody else waits for that.
     const [other] = await Promise.all([
       conclude(job, 'w/2'),
@@ -214,52 +214,76 @@ describe('what a step leads to', () => {
 });
 
 describe('a duty', () => {
-  it('is done by one node at a time, and by another within 10 s when that dies', async () => {
+  const begun = (at: string[], name: string) => async () => {
+    at.push(`${name} begins`);
+    return () => void at.push(`${name} ends`);
+  };
+
+  it('is done by the node that has its partition, and by another when that stops or dies', async () => {
     await using nodes = await clusterNodes();
-    const [a, b] = [await nodes.start('a'), await nodes.start('b')];
     const at: string[] = [];
-    const begin = (name: string) => async () => {
-      at.push(`${name} begins`);
-      return () => void at.push(`${name} ends`);
-    };
-    const stopA = await a.cluster.onDuty('x', begin('a'));
-    const stopB = await b.cluster.onDuty('x', begin('b'));
+    const all = new Map<string, ClusterNode>();
+    for (const name of ['a', 'b', 'c']) {
+      const node = await nodes.start(name);
+      all.set(name, node);
+      await node.cluster.duties.add('x', begun(at, name));
+    }
     await nodes.advance('60s');
-    expect(at).toEqual(['a begins']);
-    await stopA();
-    await nodes.advance('3s');
-    expect(at.splice(0)).toEqual(['a begins', 'a ends', 'b begins']);
-    const c = await nodes.start('c');
-    const stopC = await c.cluster.onDuty('x', begin('c'));
-    b.kill();
-    void stopB;
-    await nodes.advance('10s');
-    expect(at).toEqual(['c begins']);
-    await stopC();
+    const doer = () => at.findLast((one) => one.endsWith('begins'))!.split(' ')[0]!;
+    const isOwner = (name: string) =>
+      all.get(name)!.cluster.owner.owned.includes(partitionOf('x', partitions));
+    expect(at.filter((one) => one.endsWith('begins'))).toHaveLength(
+      at.filter((one) => one.endsWith('ends')).length + 1,
+    );
+    expect(isOwner(doer())).toBe(true);
+    const first = doer();
+    at.length = 0;
+    await all.get(first)!.stop();
+    expect(at[0]).toBe(`${first} ends`);
+    const second = doer();
+    expect(second).not.toBe(first);
+    expect(isOwner(second)).toBe(true);
+    at.length = 0;
+    all.get(second)!.kill();
+    await nodes.advance('7s');
+    expect(at.some((one) => one.endsWith('begins') && !one.startsWith(second))).toBe(true);
+    expect(isOwner(doer())).toBe(true);
   });
 
-  it('is kept through an outage of the store, unless another has taken it', async () => {
+  it('goes on in an outage of the store, and begins anew from what a store has that was started anew', async () => {
     await using nodes = await clusterNodes();
-    const [a, b] = [await nodes.start('a'), await nodes.start('b')];
+    const a = await nodes.start('a');
     const at: string[] = [];
-    const begin = (name: string) => async () => {
-      at.push(`${name} begins`);
-      return () => void at.push(`${name} ends`);
-    };
-    const stopA = await a.cluster.onDuty('x', begin('a'));
-    const { write } = nodes.store;
-    nodes.store.write = async () => {
+    await a.cluster.duties.add('x', begun(at, 'a'));
+    nodes.faults.commit = async () => {
       throw new Fault('store.unknown', { status: 503, message: 'no answer' });
     };
-    const stopB = await b.cluster.onDuty('x', begin('b'));
-    await nodes.advance('5s');
-    expect(at).toEqual(['a begins']);
     await nodes.advance('30s');
-    expect(at).toEqual(['a begins', 'a ends']);
-    nodes.store.write = write;
+    expect(at).toEqual(['a begins']);
+    nodes.faults.commit = (_, run) => run();
+    nodes.storeRestarted();
+    await nodes.advance('5s');
+    expect(at).toEqual(['a begins', 'a ends', 'a begins']);
+  });
+
+  it('that could not be begun is begun again, and not when it was stopped meanwhile', async () => {
+    await using nodes = await clusterNodes();
+    const a = await nodes.start('a');
+    let tries = 0;
+    const stop = await a.cluster.duties.add('x', async () => {
+      tries += 1;
+      if (tries < 3) throw new Error('not yet');
+      return () => {};
+    });
+    expect(tries).toBe(1);
     await nodes.advance('10s');
-    expect(at.filter((one) => one.endsWith('begins'))).toHaveLength(2);
-    await stopA();
-    await stopB();
+    expect(tries).toBe(3);
+    await stop();
+    const stopOther = await a.cluster.duties.add('y', async () => {
+      throw new Error('never');
+    });
+    await stopOther();
+    await nodes.advance('10s');
+    expect(nodes.lines.filter((line) => line.includes('"duty":"y"'))).toHaveLength(1);
   });
 });

@@ -212,7 +212,7 @@ describe('a log that is read again', () => {
     const a = await nodes.start('a');
     await a.actors.spawn(tally, 'quiet', undefined);
     await nodes.advance('10s');
-    const before = a.cluster.owned.length;
+    const before = a.cluster.owner.owned.length;
     const { commitAll } = nodes.store;
     const rolledBack = new Set([partitionOf('quiet', partitions)]);
     nodes.store.commitAll = async (batch) =>
@@ -220,7 +220,7 @@ describe('a log that is read again', () => {
     await nodes.advance('6s');
     expect(nodes.lines.filter((line) => line.includes('begins again'))).toHaveLength(1);
     expect(rolledBack).toEqual(new Set());
-    expect(a.cluster.owned).toHaveLength(before);
+    expect(a.cluster.owner.owned).toHaveLength(before);
     await a.actors.ask(tally, 'quiet', add('x'));
   });
 });

@@ -47,3 +47,9 @@ export function unreachableFault(message: string, cause?: unknown): Fault {
 export function unknownFault(message: string, cause?: unknown): Fault {
   return new Fault('bus.unknown', { status: 503, message, retryAfter: 1, cause });
 }
+
+/** Too much waits already. */
+export function fullFault(count: number): Fault {
+  const message = `${count} records wait for the bus already; this one was not sent`;
+  return new Fault('bus.full', { status: 503, message, retryAfter: 1 });
+}

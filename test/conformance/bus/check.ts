@@ -24,8 +24,7 @@ export type Word =
   | { readonly kind: 'refused'; readonly partition: number }
   | { readonly kind: 'revoked'; readonly partition: number }
   | { readonly kind: 'records'; readonly partition: number; readonly records: readonly LogRecord[] }
-  | { readonly kind: 'handled'; readonly partition: number; readonly records: readonly LogRecord[] }
-  | { readonly kind: 'reached'; readonly partition: number; readonly at: number };
+  | { readonly kind: 'handled'; readonly partition: number; readonly records: readonly LogRecord[] };
 
 export interface Witness extends PartitionOwner {
   readonly words: readonly Word[];
@@ -46,7 +45,6 @@ export function witness(
     places?: Map<number, number>;
     assigned?: (partition: number, range: LogRange) => Promise<number>;
     records?: (partition: number, records: readonly LogRecord[]) => Promise<void>;
-    reached?: (partition: number, at: number) => void;
   } = {},
 ): Witness & { check(): void } {
   const places = options.places ?? new Map<number, number>();
@@ -114,12 +112,6 @@ export function witness(
         words.push({ kind: 'handled', partition, records });
         if (nexts.has(partition)) places.set(partition, (records.at(-1)?.offset ?? 0) + 1);
       }),
-    reached(partition, at) {
-      if (!nexts.has(partition)) wrongs.push(`reached of ${partition}, which it has not got`);
-      if (busy.has(partition)) wrongs.push(`reached of ${partition} while a call is under way`);
-      words.push({ kind: 'reached', partition, at });
-      options.reached?.(partition, at);
-    },
     check() {
       if (wrongs.length > 0)
         throw new Error(`the owner was told wrong things: ${wrongs.slice(0, 5).join('; ')}`);

@@ -21,5 +21,4 @@ await bus.own({
   async records(partition, records) {
     console.log(`records ${partition} ${records.length}`);
   },
-  reached: () => {},
 });

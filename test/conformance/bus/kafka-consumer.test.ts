@@ -2,10 +2,10 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { jsonLog } from '../../../core/base/log.ts';
 import type { kafkaClient } from '../../../runtime/drivers/bus/kafka/client.ts';
-import { groupConsumer } from '../../../runtime/drivers/bus/kafka/consumer.ts';
+import { GroupConsumer } from '../../../runtime/drivers/bus/kafka/consumer.ts';
 import { virtualClock } from '../../kit/virtual-clock.ts';
 
-const names = ['GROUP_JOIN', 'HEARTBEAT', 'REBALANCING', 'CRASH', 'REQUEST_TIMEOUT'] as const;
+const names = ['GROUP_JOIN', 'HEARTBEAT', 'REBALANCING', 'CRASH', 'REQUEST_TIMEOUT', 'FETCH'] as const;
 
 /** A consumer whose kafkajs is the test's: what kafkajs would say of the group is said by `last`. */
 function joining() {
@@ -19,7 +19,7 @@ function joining() {
     const nothing = async () => {};
     Object.assign(consumer, {
       events: Object.fromEntries(names.map((name) => [name, name])),
-      ...{ connect: nothing, subscribe: nothing, run: nothing, disconnect: nothing, commitOffsets: nothing },
+      ...{ connect: nothing, subscribe: nothing, run: nothing, disconnect: nothing },
       pause: () => {},
       seek: ({ partition, offset }: { partition: number; offset: string }) =>
         told.push(`seek ${partition} ${offset}`),
@@ -27,7 +27,7 @@ function joining() {
     });
     return { kafka: { consumer: () => consumer }, destroy: () => {}, cut: () => {} };
   };
-  const own = groupConsumer(
+  const own = new GroupConsumer(
     { brokers: [], clientId: 'test' },
     {
       ...{ groupId: 'group', topic: 'topic', sessionTimeout: 6000, clock },
@@ -35,7 +35,9 @@ function joining() {
       given: (partitions: readonly number[]) => void told.push(`given ${partitions.join(' ')}`),
       taken: () => void told.push('taken'),
       got: () => {},
-      answersSince: () => (state.isAway ? undefined : 0),
+      ask: async () => {
+        if (state.isAway) throw new Error('away');
+      },
       connect: connect as unknown as typeof kafkaClient,
     },
   );

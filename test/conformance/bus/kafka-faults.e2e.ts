@@ -4,15 +4,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
 import { engineFor } from '../../kit/engines.ts';
-import { held, numbers, type Witness, witness } from './check.ts';
+import { held, numbers, witness } from './check.ts';
 import { expectComplete, ledger, sender } from './kafka-ledger.ts';
 import { kafkaOpener } from './kafka-opened.ts';
 
 const engine = await engineFor('kafka');
 const open = kafkaOpener(engine);
-
-const lastReached = (owner: Witness, partition: number) =>
-  owner.words.findLast((word) => word.kind === 'reached' && word.partition === partition);
 
 describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
   test.each([
@@ -49,14 +46,9 @@ describe.skipIf(engine.isMissing)('the bus on Kafka, in trouble', () => {
       await opened.until('sending goes on', () => sending.acknowledged.length > count + 20);
       const sentAfter = Date.now() - back;
       await opened.until('all is owned', () => `${held(...owners)}` === `${numbers(opened.partitions)}`);
-      const at = Date.now();
-      await opened.until('time is reached', () =>
-        numbers(opened.partitions).every((partition) =>
-          owners.some((owner) => {
-            const word = lastReached(owner, partition);
-            return word?.kind === 'reached' && word.at > at;
-          }),
-        ),
+      const counts = numbers(opened.partitions).map((partition) => kept.values.get(partition)?.length ?? 0);
+      await opened.until('all is read', () =>
+        counts.every((before, partition) => (kept.values.get(partition)?.length ?? 0) > before),
       );
       const allAfter = Date.now() - back;
       await a.tell('b', '"after"');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createClient } from 'redis';
 import { describe, expect, test } from 'vitest';
 import { redisStore } from '../../../runtime/drivers/store/redis/index.ts';
-import { moveFromShards } from '../../../runtime/drivers/store/redis/move.ts';
+import { moveFromShards } from '../../../scripts/move-shards.ts';
 import { engineFor } from '../../kit/engines.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { start, step } from './fixtures.ts';

@@ -1,14 +1,10 @@
 import type { LogRange, LogRecord } from '../../../core/ports/bus.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 
-export const memoryLimits = {
-  /** Records kept of one partition. Beyond: the oldest go, as when the retention of a topic has passed. */
-  retained: 100_000,
-  /** How long a node that is cut off waits for the answer to what it sent, ms. Beyond: 503 `bus.unknown`. */
-  sendTimeout: 5000,
-  /** How long a node that is cut off keeps its partitions, ms. Beyond: they go to the other nodes. */
-  sessionTimeout: 6000,
-};
+/** Records kept of one partition. Beyond: the oldest go, as when the retention of a topic has passed. */
+const mostKept = 100_000;
+/** How long a node that is cut off keeps its partitions, ms. */
+const session = 6000;
 
 /**
  * What the nodes of one process share instead of an engine: the logs, who consumes what, and faults on demand. It runs
@@ -73,7 +69,7 @@ export function memoryBroker(options: {
   retained?: number;
   sessionTimeout?: number;
 }): MemoryBroker {
-  const { clock, retained = memoryLimits.retained, sessionTimeout = memoryLimits.sessionTimeout } = options;
+  const { clock, retained = mostKept, sessionTimeout = session } = options;
   const logs: { first: number; readonly kept: LogRecord[] }[] = [];
   const members = new Map<string, Member>();
   const listeners = new Map<string, (message: string) => void>();

@@ -11,9 +11,13 @@ import {
   unknownFault,
   unreachableFault,
 } from '../../../runtime/drivers/bus/checks.ts';
-import { type Holding, holding } from '../../../runtime/drivers/bus/holding.ts';
-import { delivered, reachedInterval } from '../../../runtime/drivers/bus/limits.ts';
-import { type MemoryBroker, memoryLimits } from './broker.ts';
+import { Holding } from '../../../runtime/drivers/bus/holding.ts';
+import type { MemoryBroker } from './broker.ts';
+
+/** How long a node that is cut off waits for the answer to what it sent, ms. */
+const sendTimeout = 5000;
+/** Records that are read at one time. */
+const page = 500;
 
 /** A node's bus on a broker in memory: for tests of several nodes in one process, in virtual time. */
 export function memoryBus(options: {
@@ -38,7 +42,7 @@ export function memoryBus(options: {
     // Never in the turn of the sender, as with a real engine.
     await Promise.resolve();
     if (!cut) return;
-    await new Promise<void>((resolve) => void clock.at(clock.now() + memoryLimits.sendTimeout, resolve));
+    await new Promise<void>((resolve) => void clock.at(clock.now() + sendTimeout, resolve));
     throw unknownFault(`${node} is cut off`);
   };
 
@@ -50,21 +54,23 @@ export function memoryBus(options: {
     return once;
   };
 
-  let holdings = new Map<number, Holding>();
+  let holdings: readonly Holding[] = [];
 
   const own = async (owner: PartitionOwner) => {
+    /** Where a partition is read on; those that rest are not in it. */
+    const places = new Map<number, number>();
     const busy = new Set<number>();
 
-    /** Delivers what there is, until there is nothing. */
-    const feed = async (partition: number): Promise<void> => {
-      const held = holdings.get(partition);
+    /** Reads what there is, until there is nothing. */
+    const read = async (partition: number): Promise<void> => {
+      const held = holdings[partition];
       if (!held || busy.has(partition)) return;
       busy.add(partition);
       try {
         // Never in the turn of whoever sent.
         await Promise.resolve();
         for (;;) {
-          const from = held.next();
+          const from = places.get(partition);
           if (from === undefined || broker.cut(node)) return;
           const { first, next } = broker.range(partition);
           if (from < first || from > next) {
@@ -72,58 +78,43 @@ export function memoryBus(options: {
             held.restart();
             return;
           }
-          if (from === next) {
-            held.reached(clock.now(), next);
-            return;
-          }
-          await held.deliver(broker.read(partition, { from, limit: delivered }));
+          if (from === next) return;
+          const records = broker.read(partition, { from, limit: page });
+          places.set(partition, from + records.length);
+          held.got(records, next);
         }
       } finally {
         busy.delete(partition);
       }
     };
-    const wake = (partition: number) => void feed(partition);
-
-    holdings = new Map(
-      Array.from({ length: partitions }, (_, partition) => [
-        partition,
-        holding(partition, {
-          owner,
-          clock,
-          log,
-          feed: {
-            async range() {
-              if (broker.cut(node)) throw unknownFault(`${node} is cut off`);
-              return broker.range(partition);
-            },
-            start: wake,
-            stop: () => {},
-          },
-        }),
-      ]),
-    );
-    let cancel = () => {};
-    const tick = () => {
-      cancel = clock.at(clock.now() + reachedInterval, () => {
-        for (const { partition, next } of holdings.values()) if (next() !== undefined) wake(partition);
-        tick();
-      });
+    const wake = (partition: number) => void read(partition);
+    const feed = {
+      async range(partition: number) {
+        if (broker.cut(node)) throw unknownFault(`${node} is cut off`);
+        return broker.range(partition);
+      },
+      read(partition: number, from: number) {
+        places.set(partition, from);
+        wake(partition);
+      },
+      rest: (partition: number) => void places.delete(partition),
     };
-    tick();
+
+    holdings = Array.from(
+      { length: partitions },
+      (_, partition) => new Holding(partition, { owner, feed, clock, log }),
+    );
     const leave = broker.join({
       node,
       give: (given) => {
-        for (const partition of given) holdings.get(partition)?.take();
+        for (const partition of given) holdings[partition]?.take();
       },
       take: () => {
-        for (const held of holdings.values()) held.release();
+        for (const held of holdings) held.release();
       },
       wake,
     });
-    return ending(async () => {
-      cancel();
-      leave();
-    });
+    return ending(async () => leave());
   };
 
   return {
@@ -139,7 +130,7 @@ export function memoryBus(options: {
       await carry(() => broker.append(command));
     },
     own,
-    restart: (partition) => holdings.get(partition)?.restart(),
+    restart: (partition) => holdings[partition]?.restart(),
     async tell(other, message) {
       checkValue(message);
       await carry(() => broker.tell(other, message));
@@ -177,12 +168,9 @@ export function memoryBus(options: {
     },
     lags() {
       const heardAt = clock.now();
-      return [...holdings.values()].flatMap(({ partition, next }) => {
-        const from = next();
-        return from === undefined
-          ? []
-          : [{ partition, records: broker.range(partition).next - from, heardAt }];
-      });
+      return holdings.flatMap(({ partition, lag: records }) =>
+        records === undefined ? [] : [{ partition, records, heardAt }],
+      );
     },
     async close() {
       isClosed = true;

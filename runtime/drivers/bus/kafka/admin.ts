@@ -4,36 +4,67 @@ import { within } from '../../../../core/base/timing.ts';
 import type { LogRange } from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { closedFault } from '../checks.ts';
-import { type KafkaClient, type KafkaConnection, kafkaClient } from './client.ts';
-import { group } from './limits.ts';
+import {
+  connectTimeout,
+  type KafkaClient,
+  type KafkaConnection,
+  kafkaClient,
+  requestTimeout,
+} from './client.ts';
 
-/** Questions to Kafka, over connections that are made anew after a failure. */
-export interface KafkaAdmin {
-  /** In bounded time. */
-  ask<T>(work: (admin: Admin) => Promise<T>, options?: { readonly ms: number }): Promise<T>;
+interface Connected {
+  readonly client: KafkaClient;
+  readonly admin: Admin;
+}
+
+/** Questions to Kafka, each in bounded time, over a connection that is made anew after a failure. */
+export class KafkaAdmin {
+  readonly #connection: KafkaConnection;
+  readonly #options: { clock: Clock; log: Log; retries?: number };
+  #current: Promise<Connected> | undefined;
+  #isClosed = false;
+
+  constructor(connection: KafkaConnection, options: { clock: Clock; log: Log; retries?: number }) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  async ask<T>(work: (admin: Admin) => Promise<T>, ms = requestTimeout + connectTimeout): Promise<T> {
+    if (this.#isClosed) throw closedFault();
+    this.#current ??= this.#open();
+    const own = this.#current;
+    const late = () => new Error(`Kafka has not answered within ${ms} ms`);
+    try {
+      return await within(
+        own.then(({ admin }) => work(admin)),
+        { ms, clock: this.#options.clock, late },
+      );
+    } catch (error) {
+      // Also where a broker has answered: kafkajs may not know yet who leads.
+      this.#drop(own);
+      throw error;
+    }
+  }
+
   /**
    * What each partition of a topic has. A leader that does not know yet what was acknowledged before it was elected refuses to
    * answer (KIP-207).
    */
-  ranges(topic: string): Promise<ReadonlyMap<number, LogRange>>;
-  close(): void;
-}
+  async ranges(topic: string): Promise<ReadonlyMap<number, LogRange>> {
+    const found = await this.ask((admin) => admin.fetchTopicOffsets(topic));
+    return new Map(
+      found.map(({ partition, low, high }) => [partition, { first: Number(low), next: Number(high) }]),
+    );
+  }
 
-interface Connection {
-  readonly connected: Promise<{ readonly client: KafkaClient; readonly admin: Admin }>;
-  asked: number;
-}
+  close(): void {
+    this.#isClosed = true;
+    this.#drop(this.#current);
+  }
 
-export function kafkaAdmin(
-  connection: KafkaConnection,
-  options: { clock: Clock; log: Log; retries?: number },
-): KafkaAdmin {
-  const { clock, retries = 0 } = options;
-  let current: Connection | undefined;
-  let isClosed = false;
-
-  const open = async () => {
-    const client = await kafkaClient(connection, options);
+  async #open(): Promise<Connected> {
+    const { retries = 0 } = this.#options;
+    const client = await kafkaClient(this.#connection, this.#options);
     const admin = client.kafka.admin({ retry: { retries, initialRetryTime: 200, maxRetryTime: 2000 } });
     try {
       await admin.connect();
@@ -42,49 +73,17 @@ export function kafkaAdmin(
       client.destroy();
       throw error;
     }
-  };
-  const cut = ({ connected }: Connection) => {
-    connected
-      .then(async ({ client, admin }) => {
+  }
+
+  /** What others have asked over it fails as well. */
+  #drop(old: Promise<Connected> | undefined): void {
+    if (!old || this.#current !== old) return;
+    this.#current = undefined;
+    old
+      .then(({ client, admin }) => {
         client.destroy();
-        await admin.disconnect();
+        return admin.disconnect();
       })
       .catch(() => {});
-  };
-
-  const ask: KafkaAdmin['ask'] = async (
-    work,
-    { ms } = { ms: group.requestTimeout + group.connectTimeout },
-  ) => {
-    if (isClosed) throw closedFault();
-    current ??= { connected: open(), asked: 0 };
-    const own = current;
-    own.asked += 1;
-    const late = () => new Error(`Kafka has not answered within ${ms} ms`);
-    try {
-      const answer = own.connected.then(({ admin }) => work(admin));
-      return await within(answer, { ms, clock, late });
-    } catch (error) {
-      // Also where a broker has answered: kafkajs may not know yet who leads.
-      if (current === own) current = undefined;
-      throw error;
-    } finally {
-      own.asked -= 1;
-      if (current !== own && own.asked === 0) cut(own);
-    }
-  };
-  return {
-    ask,
-    async ranges(topic) {
-      const found = await ask((admin) => admin.fetchTopicOffsets(topic));
-      return new Map(
-        found.map(({ partition, low, high }) => [partition, { first: Number(low), next: Number(high) }]),
-      );
-    },
-    close() {
-      isClosed = true;
-      if (current) cut(current);
-      current = undefined;
-    },
-  };
+  }
 }

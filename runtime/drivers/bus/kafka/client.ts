@@ -3,8 +3,14 @@ import { connect as connectTls } from 'node:tls';
 import type { ISocketFactory, Kafka, KafkaConfig, logCreator, RetryOptions } from 'kafkajs';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { group } from './limits.ts';
 import { mendedKafkajs } from './mended.ts';
+
+/** Connecting to a broker, ms. */
+export const connectTimeout = 2000;
+/** An answer of a broker, ms. Beyond: its connections are cut and made anew. */
+export const requestTimeout = 5000;
+/** How long leaders count as known, ms: then who sends or reads asks for them. */
+export const metadataAge = 2000;
 
 export interface KafkaConnection {
   /** `host:port` of brokers to begin with. */
@@ -54,8 +60,8 @@ export async function kafkaClient(
     ...(connection.ssl !== undefined && { ssl: connection.ssl }),
     // Its type has one of each mechanism.
     ...(connection.sasl !== undefined && { sasl: connection.sasl as KafkaConfig['sasl'] }),
-    connectionTimeout: group.connectTimeout,
-    requestTimeout: group.requestTimeout,
+    connectionTimeout: connectTimeout,
+    requestTimeout,
     // Whoever uses it decides when to try again, so that nothing is repeated out of sight.
     retry: options.retry ?? { retries: 0 },
     socketFactory,

@@ -1,22 +1,38 @@
-import type { Consumer, EachBatchPayload } from 'kafkajs';
+import type { Consumer, EachBatchPayload, InstrumentationEvent } from 'kafkajs';
 import type { Log } from '../../../../core/base/log.ts';
 import { every, within } from '../../../../core/base/timing.ts';
 import type { LogRecord } from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { type KafkaClient, type KafkaConnection, kafkaClient, withoutClasses } from './client.ts';
-import { group, reading } from './limits.ts';
-import { lasting } from './quiet-log.ts';
+import {
+  type KafkaClient,
+  type KafkaConnection,
+  kafkaClient,
+  metadataAge,
+  withoutClasses,
+} from './client.ts';
+import { Trouble } from './trouble.ts';
 
-export interface GroupConsumer {
-  /** Records of a partition come from this offset on. */
-  read(partition: number, from: number): void;
-  /** No more come, but for those that are here already. */
-  rest(partition: number): void;
-  /** Tells Kafka how far this node has come, for its operator alone. */
-  note(places: ReadonlyMap<number, number>): void;
-  /** Leaves the group, in bounded time. */
-  leave(): Promise<void>;
-}
+/** How long a broker keeps a question for new records, and a seek waits for its answer, ms. */
+const fetchWait = 100;
+/** Bytes of one answer and of one partition in it, unless one record alone is larger. */
+const fetchBytes = 8 * 1_048_576;
+const partitionBytes = 1_048_576;
+/** How often a node says that it is there, and hears that others came or went, ms. */
+const heartbeatInterval = 1000;
+/** How often it is looked at whether the group still answers, ms. */
+const checkInterval = 250;
+/** How long Kafka may answer others while the group is silent, and the group count on a node without telling its share, ms. */
+const groupSilence = 6000;
+const shareWait = 2000;
+/** Wait before a group is joined anew, ms; doubles up to the longest. */
+const firstRejoin = 500;
+const longestRejoin = 4000;
+/** Trouble with joining that is not worth a warning, ms: the first group of a Kafka waits for a topic. */
+const quietTrouble = 10_000;
+/** Saying goodbye to a group, ms. Beyond: others get the partitions after the session timeout. */
+const leaveTimeout = 2000;
+/** A consumer that gives up while no broker answers comes back as another member, and the group waits for the end of the first. */
+const retry = { retries: 200, initialRetryTime: 250, maxRetryTime: 500, multiplier: 1.5 };
 
 export interface GroupOptions {
   readonly groupId: string;
@@ -29,8 +45,8 @@ export interface GroupOptions {
   taken(): void;
   /** Records, and the offset behind the last one of the log. */
   got(partition: number, fetched: { readonly records: readonly LogRecord[]; readonly end: number }): void;
-  /** Since when Kafka answers other questions, epoch ms. */
-  answersSince(): number | undefined;
+  /** Resolves when Kafka answers. */
+  ask(): Promise<unknown>;
   /** For tests. */
   readonly connect?: typeof kafkaClient;
 }
@@ -39,16 +55,15 @@ interface Session {
   readonly client: KafkaClient;
   readonly consumer: Consumer;
   /** Partitions by the last word of the group, and the generation of the group that it was said in, once that is known. */
-  share: readonly number[] | undefined;
-  generation: number | undefined;
-  /** They may be others' by now: the group was said to move on. */
-  isInDoubt: boolean;
-  /** Since when the group counts on this node (epoch ms) without having told its share. */
-  untoldSince: number | undefined;
+  share?: readonly number[];
+  generation?: number | undefined;
+  /** Since when they may be others' (epoch ms): the group was said to move on, and has not told the share. */
+  doubtSince?: number | undefined;
   /** Epoch ms of the last sign that the group counts on this node. */
   heardAt: number;
-  isOver: boolean;
-  isNoting: boolean;
+  /** Since when Kafka answers other questions in its silence, epoch ms; undefined: it does not, or was not asked. */
+  answersSince?: number | undefined;
+  isAsking?: boolean;
 }
 
 /**
@@ -57,198 +72,210 @@ interface Session {
  * though Kafka answers, is replaced, for ever; while Kafka is away it is kept, because with its member id it goes on without
  * a rebalance.
  */
-export function groupConsumer(connection: KafkaConnection, options: GroupOptions): GroupConsumer {
-  const { topic, sessionTimeout, clock, log, connect = kafkaClient } = options;
-  const trouble = lasting(log, { clock, ms: group.quietTrouble });
-  let isOpen = true;
-  let hasShare = false;
-  let session: Session | undefined;
-  let failures = 0;
-  let cancelRejoin = () => {};
+export class GroupConsumer {
+  readonly #connection: KafkaConnection;
+  readonly #options: GroupOptions;
+  readonly #trouble: Trouble;
+  readonly #stopChecks: () => void;
+  #session: Session | undefined;
+  #isOpen = true;
+  #hasShare = false;
+  #failures = 0;
+  #cancelRejoin = () => {};
+  /** Epoch ms of the last records, or the last word that there are none. */
+  #readAt: number;
 
-  const give = (partitions: readonly number[]) => {
-    take();
-    hasShare = true;
-    options.given(partitions);
-  };
-  const take = () => {
-    if (!hasShare) return;
-    hasShare = false;
-    options.taken();
-  };
+  constructor(connection: KafkaConnection, options: GroupOptions) {
+    const { log, clock } = options;
+    this.#connection = connection;
+    this.#options = options;
+    this.#trouble = new Trouble({ log, clock, ms: quietTrouble });
+    this.#readAt = clock.now();
+    this.#stopChecks = every(checkInterval, { clock, work: () => this.#check() });
+    this.#begin();
+  }
 
-  const start = async (): Promise<void> => {
-    const client = await connect(connection, { clock, log, retry });
-    const own: Session = {
-      ...{ client, consumer: client.kafka.consumer(settings(options)) },
-      ...{ share: undefined, generation: undefined, isInDoubt: false, untoldSince: undefined },
-      ...{ heardAt: clock.now(), isOver: false, isNoting: false },
-    };
-    if (!isOpen) return client.destroy();
-    session = own;
-    watch(own);
-    try {
-      await own.consumer.connect();
-      await own.consumer.subscribe({ topics: [topic], fromBeginning: true });
-      await own.consumer.run({ autoCommit: false, eachBatch: async (fetched) => pass(own, fetched) });
-    } catch (error) {
-      replace(own, withoutClasses(String(error)));
-    }
-  };
+  get readAt(): number {
+    return this.#readAt;
+  }
 
-  const watch = (own: Session) => {
-    const { consumer } = own;
-    const { GROUP_JOIN, HEARTBEAT, REBALANCING, CRASH, REQUEST_TIMEOUT } = consumer.events;
-    const on: typeof consumer.on = (name: string, hear: (event: never) => void) =>
-      (consumer.on as (name: string, hear: (event: never) => void) => () => void)(name, (event) => {
-        if (!own.isOver) hear(event);
-      });
-    on(GROUP_JOIN, ({ payload }) => {
-      own.share = payload.memberAssignment[topic] ?? [];
-      // In this very turn: nothing is to be fetched before. By number: to pause one of "all" would resume the others.
-      consumer.pause([{ topic, partitions: [...own.share] }]);
-      Object.assign(own, { generation: undefined, isInDoubt: false, untoldSince: undefined });
-      own.heardAt = clock.now();
-      failures = 0;
-      trouble.isOver();
-      log.info('this node has partitions', { topic, partitions: own.share.join(' ') });
-      give(own.share);
+  /** Records of a partition come from this offset on. */
+  read(partition: number, from: number): void {
+    const { topic } = this.#options;
+    this.#tell((consumer) => {
+      consumer.seek({ topic, partition, offset: String(from) });
+      consumer.resume([{ topic, partitions: [partition] }]);
     });
-    on(HEARTBEAT, ({ payload }) => {
+  }
+
+  /** No more come, but for those that are here already. */
+  rest(partition: number): void {
+    const { topic } = this.#options;
+    this.#tell((consumer) => consumer.pause([{ topic, partitions: [partition] }]));
+  }
+
+  /** Leaves the group, in bounded time. */
+  async leave(): Promise<void> {
+    const { topic, clock, log } = this.#options;
+    this.#isOpen = false;
+    this.#stopChecks();
+    this.#cancelRejoin();
+    this.#take();
+    const own = this.#session;
+    this.#session = undefined;
+    if (!own) return;
+    const late = () => new Error('it does not answer');
+    await within(own.consumer.disconnect(), { ms: leaveTimeout, clock, late }).catch((error) =>
+      log.warn('a consumer group was left without a word', { topic, error: String(error) }),
+    );
+    own.client.destroy();
+  }
+
+  #begin(): void {
+    const { topic, log } = this.#options;
+    this.#start().catch((error) => log.error('a consumer group cannot be joined', { topic, error }));
+  }
+
+  async #start(): Promise<void> {
+    const { topic, clock, log, connect = kafkaClient } = this.#options;
+    const client = await connect(this.#connection, { clock, log, retry });
+    if (!this.#isOpen) return client.destroy();
+    const consumer = client.kafka.consumer(settingsOf(this.#options));
+    const own: Session = { client, consumer, heardAt: clock.now() };
+    this.#session = own;
+    this.#watch(own);
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [topic], fromBeginning: true });
+      await consumer.run({ autoCommit: false, eachBatch: async (fetched) => this.#pass(own, fetched) });
+    } catch (error) {
+      this.#replace(own, withoutClasses(String(error)));
+    }
+  }
+
+  #watch(own: Session): void {
+    const { clock, topic, log } = this.#options;
+    const { GROUP_JOIN, HEARTBEAT, REBALANCING, CRASH, REQUEST_TIMEOUT, FETCH } = own.consumer.events;
+    const on = <T>(name: string, hear: (payload: T) => void) =>
+      own.consumer.on(name as typeof CRASH, (event) => {
+        if (this.#session === own) hear((event as unknown as InstrumentationEvent<T>).payload);
+      });
+    on<{ memberAssignment: Record<string, number[]> }>(GROUP_JOIN, ({ memberAssignment }) => {
+      own.share = memberAssignment[topic] ?? [];
+      // In this very turn: nothing is to be fetched before. By number: to pause one of "all" would resume the others.
+      own.consumer.pause([{ topic, partitions: [...own.share] }]);
+      own.generation = own.doubtSince = undefined;
       own.heardAt = clock.now();
-      const { groupGenerationId: generation } = payload;
-      own.generation ??= own.isInDoubt ? undefined : generation;
-      const isKnown = generation === own.generation;
+      this.#failures = 0;
+      this.#trouble.isOver();
+      log.info('this node has partitions', { topic, partitions: own.share.join(' ') });
+      this.#give(own.share);
+    });
+    on<{ groupGenerationId: number }>(HEARTBEAT, ({ groupGenerationId }) => {
+      own.heardAt = clock.now();
+      if (own.doubtSince === undefined) own.generation ??= groupGenerationId;
       // A group can move on without a word. It can also not move on after all: kafkajs takes a broker that has just started
       // for that, and when it cannot join there either, it goes on as the member that it was and says so to nobody.
-      if (own.share) own.isInDoubt = !isKnown;
-      own.untoldSince = own.isInDoubt ? (own.untoldSince ?? clock.now()) : undefined;
-      if (own.isInDoubt) take();
+      const isKnown = groupGenerationId === own.generation;
+      own.doubtSince = isKnown ? undefined : (own.doubtSince ?? clock.now());
+      if (!isKnown) this.#take();
       // Given up in a silence that the group did not take for an absence.
-      else if (own.share && !hasShare) give(own.share);
+      else if (own.share && !this.#hasShare) this.#give(own.share);
     });
     on(REBALANCING, () => {
-      own.isInDoubt = true;
-      take();
+      own.doubtSince = clock.now();
+      this.#take();
     });
-    on(REQUEST_TIMEOUT, own.client.cut);
-    on(CRASH, ({ payload }) => replace(own, withoutClasses(String(payload.error))));
-  };
+    on(FETCH, () => {
+      this.#readAt = clock.now();
+    });
+    on<{ broker: string }>(REQUEST_TIMEOUT, (payload) => own.client.cut({ payload }));
+    on<{ error: Error }>(CRASH, ({ error }) => this.#replace(own, withoutClasses(String(error))));
+  }
 
-  const pass = (own: Session, { batch, isStale }: EachBatchPayload) => {
-    if (own.isOver || isStale()) return;
+  #pass(own: Session, { batch, isStale }: EachBatchPayload): void {
+    if (this.#session !== own || isStale()) return;
     const { partition, messages, highWatermark } = batch;
     const records = messages.map(({ offset, timestamp, key, value }) => ({
       ...{ partition, offset: Number(offset), at: Number(timestamp) },
       ...{ key: key?.toString() ?? '', value: value?.toString() ?? '' },
     }));
-    options.got(partition, { records, end: Number(highWatermark) });
-  };
+    this.#options.got(partition, { records, end: Number(highWatermark) });
+  }
 
-  const replace = (own: Session, reason: string) => {
-    if (own.isOver) return;
-    own.isOver = true;
-    take();
+  #give(partitions: readonly number[]): void {
+    this.#take();
+    this.#hasShare = true;
+    this.#options.given(partitions);
+  }
+
+  #take(): void {
+    if (!this.#hasShare) return;
+    this.#hasShare = false;
+    this.#options.taken();
+  }
+
+  #check(): void {
+    const { clock, topic, sessionTimeout, log } = this.#options;
+    const own = this.#session;
+    if (!own) return;
+    const now = clock.now();
+    const silence = now - own.heardAt;
+    const isUntold = now - (own.doubtSince ?? now) > shareWait && silence < shareWait;
+    const isDeaf = now - Math.max(own.answersSince ?? now, own.heardAt) > groupSilence;
+    if (isUntold) this.#replace(own, 'the group counts on this node and has not told its share');
+    if (silence <= sessionTimeout) return;
+    if (this.#hasShare)
+      log.warn('the consumer group does not answer; this node gives its partitions up', { topic, silence });
+    this.#take();
+    if (isDeaf) this.#replace(own, `no word of the group for ${silence} ms, though Kafka answers`);
+    else void this.#ask(own);
+  }
+
+  async #ask(own: Session): Promise<void> {
+    if (own.isAsking) return;
+    own.isAsking = true;
+    const isThere = await this.#options.ask().then(
+      () => true,
+      () => false,
+    );
+    own.answersSince = isThere ? (own.answersSince ?? this.#options.clock.now()) : undefined;
+    own.isAsking = false;
+  }
+
+  #replace(own: Session, reason: string): void {
+    if (this.#session !== own) return;
+    const { clock, topic } = this.#options;
+    this.#session = undefined;
+    this.#take();
     own.client.destroy();
     // Its promises may never end; without connections it does nothing any more.
     own.consumer.disconnect().catch(() => {});
-    if (session === own) session = undefined;
-    if (!isOpen) return;
-    const wait = Math.min(group.rejoinWait * 2 ** failures, group.longestRejoinWait);
-    failures = Math.min(failures + 1, 10);
-    trouble.warn('a consumer group is joined anew', { topic, reason, wait });
-    cancelRejoin = clock.at(clock.now() + wait, begin);
-  };
-  const begin = () => {
-    start().catch((error) => log.error('a consumer group cannot be joined', { topic, error }));
-  };
-
-  const check = () => {
-    if (!session) return;
-    const { untoldSince } = session;
-    if (untoldSince !== undefined && clock.now() - untoldSince > group.shareWait)
-      return replace(session, 'the group counts on this node and has not told its share');
-    const silence = clock.now() - session.heardAt;
-    if (silence <= sessionTimeout) return;
-    if (hasShare) {
-      log.warn('the consumer group does not answer; this node gives its partitions up', { topic, silence });
-      take();
-    }
-    const answered = options.answersSince();
-    const deaf = clock.now() - Math.max(session.heardAt, answered ?? clock.now());
-    if (deaf > Math.max(group.groupSilence, 2 * sessionTimeout))
-      replace(session, `no word of the group for ${silence} ms, though Kafka answers`);
-  };
-  const stopChecks = every(group.heartbeatCheck, { clock, work: check });
-  begin();
+    const wait = Math.min(firstRejoin * 2 ** this.#failures, longestRejoin);
+    this.#failures = Math.min(this.#failures + 1, 10);
+    this.#trouble.warn('a consumer group is joined anew', { topic, reason, wait });
+    this.#cancelRejoin = clock.at(clock.now() + wait, () => this.#begin());
+  }
 
   /** A consumer that has just died takes no orders; whoever follows it gets new ones. */
-  const told = (order: (consumer: Consumer) => void) => {
-    if (!session) return;
+  #tell(order: (consumer: Consumer) => void): void {
+    if (!this.#session) return;
     try {
-      order(session.consumer);
+      order(this.#session.consumer);
     } catch (error) {
-      log.debug('the consumer takes no orders', { error: String(error) });
+      this.#options.log.debug('the consumer takes no orders', { error: String(error) });
     }
-  };
-  return {
-    read: (partition, from) =>
-      told((consumer) => {
-        consumer.seek({ topic, partition, offset: String(from) });
-        consumer.resume([{ topic, partitions: [partition] }]);
-      }),
-    rest: (partition) => told((consumer) => consumer.pause([{ topic, partitions: [partition] }])),
-    note(places) {
-      const own = session;
-      if (!own?.share || own.isInDoubt || own.isNoting || places.size === 0) return;
-      own.isNoting = true;
-      const offsets = [...places].map(([partition, next]) => ({ topic, partition, offset: String(next) }));
-      own.consumer
-        .commitOffsets(offsets)
-        .catch(() => {})
-        .finally(() => {
-          own.isNoting = false;
-        });
-    },
-    async leave() {
-      isOpen = false;
-      stopChecks();
-      cancelRejoin();
-      take();
-      const own = session;
-      session = undefined;
-      if (!own) return;
-      own.isOver = true;
-      const late = () => new Error('it does not answer');
-      await within(own.consumer.disconnect(), { ms: group.closeTimeout, clock, late }).catch((error) =>
-        log.warn('a consumer group was left without a word', { topic, error: String(error) }),
-      );
-      own.client.destroy();
-    },
-  };
+  }
 }
 
-/** A consumer that gives up while no broker answers comes back as another member, and the group waits for the end of the first. */
-const retry = {
-  retries: group.retries,
-  initialRetryTime: group.heartbeatCheck,
-  maxRetryTime: group.retryWait,
-  multiplier: 1.5,
-};
-
-function settings({
+function settingsOf({
   groupId,
   sessionTimeout,
 }: GroupOptions): Parameters<KafkaClient['kafka']['consumer']>[0] {
   return {
-    groupId,
-    sessionTimeout,
-    rebalanceTimeout: sessionTimeout,
-    heartbeatInterval: Math.min(group.heartbeatInterval, Math.floor(sessionTimeout / 3)),
-    maxWaitTimeInMs: reading.fetchWait,
-    maxBytes: reading.fetchBytes,
-    maxBytesPerPartition: reading.partitionBytes,
-    metadataMaxAge: group.metadataAge,
+    ...{ groupId, sessionTimeout, rebalanceTimeout: sessionTimeout, metadataMaxAge: metadataAge },
+    heartbeatInterval: Math.min(heartbeatInterval, Math.floor(sessionTimeout / 3)),
+    ...{ maxWaitTimeInMs: fetchWait, maxBytes: fetchBytes, maxBytesPerPartition: partitionBytes },
     allowAutoTopicCreation: false,
     // It would wait for requests that nobody answers. Replaced instead.
     retry: { ...retry, restartOnFailure: async () => false },

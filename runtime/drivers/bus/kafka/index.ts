@@ -1,7 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Log } from '../../../../core/base/log.ts';
 import { every } from '../../../../core/base/timing.ts';
-import type { Bus, PartitionOwner } from '../../../../core/ports/bus.ts';
+import type {
+  Bus,
+  BusCommand,
+  LogRange,
+  LogRecord,
+  PartitionLag,
+  PartitionOwner,
+} from '../../../../core/ports/bus.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import {
   checkCount,
@@ -11,17 +18,19 @@ import {
   closedFault,
   unreachableFault,
 } from '../checks.ts';
-import { kafkaAdmin } from './admin.ts';
+import { Holding } from '../holding.ts';
+import { KafkaAdmin } from './admin.ts';
 import type { KafkaConnection } from './client.ts';
-import { groupConsumer } from './consumer.ts';
-import { group, topic as limits, reading } from './limits.ts';
+import { GroupConsumer } from './consumer.ts';
 import { listening } from './listening.ts';
-import { kafkaProducer } from './producer.ts';
-import { pulse } from './pulse.ts';
-import { pump } from './pump.ts';
-import { quietLog } from './quiet-log.ts';
-import { type Share, share } from './share.ts';
-import { openTopics, readIdentity, topicNames, untilKnown } from './topics.ts';
+import { KafkaProducer } from './producer.ts';
+import { Pump } from './pump.ts';
+import { openTopics, readIdentity, type TopicOptions, topicNames, untilKnown } from './topics.ts';
+
+/** ms until the partitions of a node that is gone are others', by default. */
+const defaultSession = 6000;
+/** How often a node looks whether the topic of commands is still the same one, ms. */
+const logCheck = 10_000;
 
 export interface KafkaBusOptions {
   /** `host:port`, at least one. */
@@ -41,191 +50,212 @@ export interface KafkaBusOptions {
   readonly replication?: number;
   /** How many of them must have a record before it is acknowledged. Default: what the broker has. */
   readonly minInsync?: number;
-  /** ms. Default 7 days. */
-  readonly commandRetention?: number;
   /** ms until the partitions of a node that is gone are others'. Default 6 s. */
   readonly sessionTimeout?: number;
 }
 
 /** The bus on Kafka: README.md of this folder says how. Nothing is connected before `open`. */
 export function kafkaBus(options: KafkaBusOptions): Bus {
-  const { clock, partitions, node } = options;
   checkName('namespace', options.namespace);
-  checkName('node', node);
-  const log = quietLog(options.log.with({ bus: 'kafka' }), { clock });
-  const topics = topicNames(options.namespace);
-  const connection = {
-    brokers: options.brokers,
-    clientId: `${options.namespace}-${node}`,
-    ...(options.ssl !== undefined && { ssl: options.ssl }),
-    ...(options.sasl !== undefined && { sasl: options.sasl }),
-  };
-  const engine = { clock, log };
-  const topicOptions = {
-    ...{ ...engine, topics, node, partitions, minInsync: options.minInsync },
-    replicationFactor: options.replication ?? -1,
-    commandRetention: options.commandRetention ?? limits.commandRetention,
-  };
-  const admin = kafkaAdmin(connection, engine);
-  // Connections of their own: a broker answers the requests of one connection one after the other.
-  const openPump = () => {
-    const producer = kafkaProducer(connection, engine);
-    const own = pump({ transport: producer.send, ...engine });
-    return {
-      send: own.send,
-      async close() {
-        await own.close();
-        producer.close();
-      },
-    };
-  };
-  const pumps = { commands: openPump(), replies: openPump(), events: openPump() };
-  const sessionTimeout = options.sessionTimeout ?? group.sessionTimeout;
-  const ends = new Set<() => Promise<void>>();
-  let isClosed = false;
-  let identity: string | undefined;
-  let owned: Share | undefined;
-  // Nobody waits for it before somebody owns or listens.
-  let beat: ReturnType<typeof pulse> | undefined;
-  const listened = () => {
-    beat ??= pulse({ admin, topic: topics.commands, clock, seen: (range) => owned?.seen(range) });
-    return beat;
-  };
-
-  const ending = (end: () => Promise<void>) => {
-    const once = async () => {
-      if (ends.delete(once)) await end();
-    };
-    ends.add(once);
-    return once;
-  };
-  const checkOpen = () => {
-    if (isClosed) throw closedFault();
-  };
-
-  /** One question for all partitions that are taken together. A failure is not remembered. */
-  let known: { readonly at: number; readonly log: Promise<string> } | undefined;
-  const currentLog = (): Promise<string> => {
-    if (known && clock.now() - known.at < reading.rememberLog) return known.log;
-    const own = { at: clock.now(), log: admin.ask((asked) => readIdentity(asked, topicOptions)) };
-    known = own;
-    own.log.catch(() => {
-      if (known === own) known = undefined;
-    });
-    return own.log;
-  };
-  /** Rejects when the log is another one than at the start: its offsets mean nothing to anybody. */
-  const checkLog = async () => {
-    const now = await currentLog();
-    identity ??= now;
-    if (now === identity) return;
-    throw new Error(
-      `${topics.commands} is ${now}, and was ${identity} when this node started: start it again`,
-    );
-  };
-
-  return {
-    async open() {
-      checkOpen();
-      identity = await openTopics(connection, topicOptions);
-      return { log: identity };
-    },
-    async send({ partition, key, value }) {
-      checkOpen();
-      checkPartition(partition, { partitions });
-      checkRecord({ key, value });
-      await pumps.commands.send({ topic: topics.commands, partition, key, value });
-    },
-    async own(owner: PartitionOwner) {
-      checkOpen();
-      const { answersSince } = listened();
-      const mine = share({
-        ...{ partitions, owner, clock, log },
-        async range(partition) {
-          await checkLog();
-          const ranges = await untilKnown(clock, () => admin.ranges(topics.commands));
-          const range = ranges.get(partition);
-          if (!range) throw new Error(`Kafka does not know partition ${partition} of ${topics.commands}`);
-          return range;
-        },
-        read: (partition, from) => joined.read(partition, from),
-        rest: (partition) => joined.rest(partition),
-      });
-      owned = mine;
-      const joined = groupConsumer(connection, {
-        ...{ topic: topics.commands, sessionTimeout, clock, log, answersSince },
-        groupId: `${options.namespace}.actors`,
-        given: mine.give,
-        taken: mine.take,
-        got: mine.got,
-      });
-      const lookAtLog = async () => {
-        if ((await currentLog()) !== identity) mine.restartAll();
-      };
-      const stops = [
-        every(group.placeInterval, { clock, work: () => joined.note(mine.places()) }),
-        every(group.logCheck, { clock, work: () => void lookAtLog().catch(() => {}) }),
-      ];
-      return ending(async () => {
-        for (const stop of stops) stop();
-        owned = undefined;
-        await joined.leave();
-      });
-    },
-    restart: (partition) => owned?.restart(partition),
-    async tell(other, message) {
-      checkOpen();
-      checkName('node', other);
-      checkValue(message);
-      const record = { topic: topics.replies(other), partition: 0, key: null, value: message };
-      await pumps.replies.send(record, { orNobody: true });
-    },
-    async listen(hear) {
-      checkOpen();
-      const { answersSince } = listened();
-      const heard = { topic: topics.replies(node), groupId: `${topics.replies(node)}.${randomUUID()}` };
-      return ending(
-        await listening(connection, { ...heard, sessionTimeout, clock, log, admin, hear, answersSince }),
-      );
-    },
-    async publish(records) {
-      checkOpen();
-      checkCount(records.length);
-      for (const record of records) checkRecord(record);
-      const sent = records.map(({ key, value }) =>
-        pumps.events.send({ topic: topics.events, partition: partitionOf(key, partitions), key, value }),
-      );
-      await Promise.all(sent);
-    },
-    async bury({ partition, offset, at, key, value }, reason) {
-      checkOpen();
-      const headers = { partition: String(partition), offset: String(offset), at: String(at), reason };
-      await pumps.events.send({ topic: topics.dead, partition: 0, key, value, headers });
-    },
-    async ping() {
-      checkOpen();
-      try {
-        await admin.ask((asked) => asked.fetchTopicMetadata({ topics: [topics.commands] }));
-      } catch (error) {
-        if (isClosed) throw closedFault();
-        throw unreachableFault(`Kafka does not answer: ${String(error)}`, error);
-      }
-    },
-    lags: () => owned?.lags() ?? [],
-    async close() {
-      isClosed = true;
-      await Promise.all([...ends].map((end) => end()));
-      await Promise.all(Object.values(pumps).map((one) => one.close()));
-      admin.close();
-      // What it asked for last is nobody's concern.
-      void beat?.stop();
-    },
-  };
+  checkName('node', options.node);
+  return new KafkaBus({ ...options, log: options.log.with({ bus: 'kafka' }) });
 }
 
-/** Events of one key stay in one partition. No engine of ours reads them, so the hash may be any that stays the same. */
-function partitionOf(key: string, partitions: number): number {
-  return createHash('sha1').update(key).digest().readUInt32BE(0) % partitions;
+class KafkaBus implements Bus {
+  readonly #options: KafkaBusOptions;
+  readonly #topics: TopicOptions;
+  readonly #connection: KafkaConnection;
+  readonly #admin: KafkaAdmin;
+  /** A pump for each: a broker answers the requests of one connection one after the other. */
+  readonly #pumps: Readonly<
+    Record<'commands' | 'replies' | 'events', { pump: Pump; producer: KafkaProducer }>
+  >;
+  readonly #ends = new Set<() => Promise<void>>();
+  #holdings: readonly Holding[] = [];
+  #consumer: GroupConsumer | undefined;
+  #isClosed = false;
+  #identity: string | undefined;
+  /** One question for all partitions that are taken together. */
+  #identifying: Promise<string> | undefined;
+
+  constructor(options: KafkaBusOptions) {
+    const { brokers, namespace, node, clock, log, ssl, sasl } = options;
+    this.#options = options;
+    this.#topics = { ...options, names: topicNames(namespace) };
+    this.#connection = {
+      ...{ brokers, clientId: `${namespace}-${node}` },
+      ...(ssl !== undefined && { ssl }),
+      ...(sasl !== undefined && { sasl }),
+    };
+    this.#admin = new KafkaAdmin(this.#connection, { clock, log });
+    const open = () => {
+      const producer = new KafkaProducer(this.#connection, { clock, log });
+      return { producer, pump: new Pump({ transport: producer.send, clock, log }) };
+    };
+    this.#pumps = { commands: open(), replies: open(), events: open() };
+  }
+
+  async open(): Promise<{ readonly log: string }> {
+    this.#checkOpen();
+    this.#identity = await openTopics(this.#connection, this.#topics);
+    return { log: this.#identity };
+  }
+
+  async send({ partition, key, value }: BusCommand): Promise<void> {
+    this.#checkOpen();
+    checkPartition(partition, this.#options);
+    checkRecord({ key, value });
+    await this.#pumps.commands.pump.send({ topic: this.#topics.names.commands, partition, key, value });
+  }
+
+  async own(owner: PartitionOwner): Promise<() => Promise<void>> {
+    this.#checkOpen();
+    const { namespace, partitions, clock, log } = this.#options;
+    const feed = {
+      range: (partition: number) => this.#range(partition),
+      read: (partition: number, from: number) => consumer.read(partition, from),
+      rest: (partition: number) => consumer.rest(partition),
+    };
+    const holdings = Array.from(
+      { length: partitions },
+      (_, partition) => new Holding(partition, { owner, feed, clock, log }),
+    );
+    const consumer = new GroupConsumer(this.#connection, {
+      ...this.#group(`${namespace}.actors`, this.#topics.names.commands),
+      given(given) {
+        for (const partition of given) holdings[partition]?.take();
+      },
+      taken() {
+        for (const holding of holdings) holding.release();
+      },
+      got: (partition, { records, end }) => holdings[partition]?.got(records, end),
+    });
+    this.#holdings = holdings;
+    this.#consumer = consumer;
+    const look = async () => {
+      if ((await this.#currentLog()) !== this.#identity) for (const holding of holdings) holding.restart();
+    };
+    const stopLooking = every(logCheck, { clock, work: () => void look().catch(() => {}) });
+    return this.#ending(async () => {
+      stopLooking();
+      this.#holdings = [];
+      await consumer.leave();
+    });
+  }
+
+  restart(partition: number): void {
+    this.#holdings[partition]?.restart();
+  }
+
+  async tell(node: string, message: string): Promise<void> {
+    this.#checkOpen();
+    checkName('node', node);
+    checkValue(message);
+    const topic = this.#topics.names.replies(node);
+    await this.#pumps.replies.pump.send({ topic, partition: 0, key: null, value: message, isOptional: true });
+  }
+
+  async listen(hear: (message: string) => void): Promise<() => Promise<void>> {
+    this.#checkOpen();
+    const topic = this.#topics.names.replies(this.#options.node);
+    const group = this.#group(`${topic}.${randomUUID()}`, topic);
+    return this.#ending(await listening(this.#connection, { ...group, admin: this.#admin, hear }));
+  }
+
+  async publish(records: readonly { readonly key: string; readonly value: string }[]): Promise<void> {
+    this.#checkOpen();
+    checkCount(records.length);
+    for (const record of records) checkRecord(record);
+    const topic = this.#topics.names.events;
+    const sent = records.map(({ key, value }) =>
+      this.#pumps.events.pump.send({ topic, partition: this.#partitionOf(key), key, value }),
+    );
+    await Promise.all(sent);
+  }
+
+  async bury({ partition, offset, at, key, value }: LogRecord, reason: string): Promise<void> {
+    this.#checkOpen();
+    const headers = { partition: String(partition), offset: String(offset), at: String(at), reason };
+    const { dead: topic } = this.#topics.names;
+    await this.#pumps.events.pump.send({ topic, partition: 0, key, value, headers });
+  }
+
+  async ping(): Promise<void> {
+    this.#checkOpen();
+    try {
+      await this.#ask();
+    } catch (error) {
+      this.#checkOpen();
+      throw unreachableFault(`Kafka does not answer: ${String(error)}`, error);
+    }
+  }
+
+  lags(): readonly PartitionLag[] {
+    const heardAt = this.#consumer?.readAt ?? 0;
+    return this.#holdings.flatMap(({ partition, lag: records }) =>
+      records === undefined ? [] : { partition, records, heardAt },
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const pumps = Object.values(this.#pumps);
+    await Promise.all([...this.#ends].map((end) => end()));
+    await Promise.all(pumps.map(({ pump }) => pump.close()));
+    for (const { producer } of pumps) producer.close();
+    this.#admin.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw closedFault();
+  }
+
+  #ask(): Promise<unknown> {
+    return this.#admin.ask((admin) => admin.fetchTopicMetadata({ topics: [this.#topics.names.commands] }));
+  }
+
+  #group(groupId: string, topic: string) {
+    const { sessionTimeout = defaultSession, clock, log } = this.#options;
+    return { groupId, topic, sessionTimeout, clock, log, ask: () => this.#ask() };
+  }
+
+  /** Also for `close`, and once. */
+  #ending(end: () => Promise<void>): () => Promise<void> {
+    const once = async () => {
+      if (this.#ends.delete(once)) await end();
+    };
+    this.#ends.add(once);
+    return once;
+  }
+
+  #currentLog(): Promise<string> {
+    this.#identifying ??= this.#admin
+      .ask((admin) => readIdentity(admin, this.#topics))
+      .finally(() => {
+        this.#identifying = undefined;
+      });
+    return this.#identifying;
+  }
+
+  /** Rejects when the log is another one than at the start: its offsets mean nothing to anybody. */
+  async #range(partition: number): Promise<LogRange> {
+    const { commands } = this.#topics.names;
+    const current = await this.#currentLog();
+    this.#identity ??= current;
+    if (current !== this.#identity)
+      throw new Error(
+        `${commands} is ${current}, and was ${this.#identity} when this node started: start it again`,
+      );
+    const ranges = await untilKnown(this.#options.clock, () => this.#admin.ranges(commands));
+    const range = ranges.get(partition);
+    if (!range) throw new Error(`Kafka does not know partition ${partition} of ${commands}`);
+    return range;
+  }
+
+  /** Events of one key stay in one partition. No engine of ours reads them, so the hash may be any that stays the same. */
+  #partitionOf(key: string): number {
+    return createHash('sha1').update(key).digest().readUInt32BE(0) % this.#options.partitions;
+  }
 }
 
 function checkName(what: string, name: string): void {

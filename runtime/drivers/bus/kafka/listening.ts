@@ -1,7 +1,6 @@
-import type { Log } from '../../../../core/base/log.ts';
 import type { KafkaAdmin } from './admin.ts';
 import type { KafkaConnection } from './client.ts';
-import { type GroupOptions, groupConsumer } from './consumer.ts';
+import { GroupConsumer, type GroupOptions } from './consumer.ts';
 
 /**
  * Hears what is written to a topic of one partition from now on, in order. Its group is its own and ends with it: the place is
@@ -10,16 +9,12 @@ import { type GroupOptions, groupConsumer } from './consumer.ts';
  */
 export async function listening(
   connection: KafkaConnection,
-  options: Pick<GroupOptions, 'groupId' | 'topic' | 'sessionTimeout' | 'clock' | 'answersSince'> & {
-    readonly admin: KafkaAdmin;
-    readonly hear: (message: string) => void;
-    readonly log: Log;
-  },
+  options: Omit<GroupOptions, 'given' | 'taken' | 'got'> & { admin: KafkaAdmin; hear(message: string): void },
 ): Promise<() => Promise<void>> {
   const { admin, topic, hear, log } = options;
   let next = (await admin.ranges(topic)).get(0)?.next ?? 0;
   let isOpen = true;
-  const consumer = groupConsumer(connection, {
+  const consumer = new GroupConsumer(connection, {
     ...options,
     given: () => consumer.read(0, next),
     taken: () => {},

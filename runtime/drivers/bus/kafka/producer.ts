@@ -3,10 +3,23 @@ import { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import { within } from '../../../../core/base/timing.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { answerType, type KafkaClient, type KafkaConnection, kafkaClient, withoutClasses } from './client.ts';
-import { group, sending } from './limits.ts';
-import type { Batch, Outcome, Transport } from './pump.ts';
-import { lasting } from './quiet-log.ts';
+import {
+  answerType,
+  type KafkaClient,
+  type KafkaConnection,
+  kafkaClient,
+  metadataAge,
+  withoutClasses,
+} from './client.ts';
+import type { Outcome, Outgoing, Transport } from './pump.ts';
+import { Trouble } from './trouble.ts';
+
+/** How long a broker waits for its replicas, ms; then it answers that it does not know. */
+const replicaTimeout = 4000;
+/** How long kafkajs may take for both attempts of a call, ms. */
+const callTimeout = 30_000;
+/** How long a topic that was there may seem to be missing, ms: then it was removed, and kafkajs would ask for it with every other. */
+const removedTopic = 5000;
 
 interface Opened {
   readonly client: KafkaClient;
@@ -15,6 +28,8 @@ interface Opened {
 
 /** A message and the call it belongs to: all of one call go to one broker. */
 type Sent = Message & { readonly call: { leader?: number } };
+
+type Batch = readonly Outgoing[];
 
 /** Thrown before anything is sent. */
 class TwoLeaders extends Error {}
@@ -28,36 +43,67 @@ const tooLarge = { status: 413, message: 'Kafka refuses a record as too large' }
  * Sends batches by kafkajs's idempotent producer: a broker writes each once however often it is sent. That holds for a batch that
  * is sent until it is acknowledged, before anything later of its partition, and for calls to one broker: when a call to two fails
  * at one, kafkajs sends to the other again under way, and can count wrongly afterwards. Whoever partitions is told the leaders, and
- * refuses a call for two.
+ * refuses a call for two (`test/conformance/bus/kafka-producer.test.ts`).
  */
-export function kafkaProducer(
-  connection: KafkaConnection,
-  options: { clock: Clock; log: Log; connect?: typeof kafkaClient },
-): { readonly send: Transport; close(): void } {
-  const { clock, log, connect = kafkaClient } = options;
-  const trouble = lasting(log, { clock, ms: sending.quietTrouble });
-  const leaders = new Map<string, readonly PartitionMetadata[]>();
-  let current: Promise<Opened> | undefined;
+export class KafkaProducer {
+  readonly #connection: KafkaConnection;
+  readonly #options: ProducerOptions;
+  readonly #trouble: Trouble;
+  readonly #leaders = new Map<string, readonly PartitionMetadata[]>();
+  #current: Promise<Opened> | undefined;
   /** Since when a topic seems to be missing. */
-  let missingSince: number | undefined;
+  #missingSince: number | undefined;
 
-  const leaderOf = (topic: string, partition: number) =>
-    leaders.get(topic)?.find(({ partitionId }) => partitionId === partition)?.leader;
+  constructor(connection: KafkaConnection, options: ProducerOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#trouble = new Trouble({ ...options, ms: 1000 });
+  }
 
-  const open = async (): Promise<Opened> => {
-    const client = await connect(connection, options);
+  readonly send: Transport = async (batches) => {
+    this.#current ??= this.#open();
+    const own = this.#current;
+    own.catch(() => this.#drop(own));
+    const byLeader = Map.groupBy(
+      batches,
+      ([record]) => record && this.#leaderOf(record.topic, record.partition),
+    );
+    const outcomes = new Map<Batch, Outcome>();
+    await Promise.all(
+      [...byLeader.values()].map(async (some) => {
+        const found = await this.#sendTo(own, some);
+        for (const [index, batch] of some.entries()) outcomes.set(batch, found[index] ?? unknown);
+      }),
+    );
+    const found = batches.map((batch) => outcomes.get(batch) ?? unknown);
+    if (found.every(({ kind }) => kind === 'written')) {
+      this.#missingSince = undefined;
+      this.#trouble.isOver();
+    }
+    return found;
+  };
+
+  close(): void {
+    this.#drop(this.#current);
+  }
+
+  #leaderOf(topic: string, partition: number): number | undefined {
+    return this.#leaders.get(topic)?.find(({ partitionId }) => partitionId === partition)?.leader;
+  }
+
+  async #open(): Promise<Opened> {
+    const { connect = kafkaClient } = this.#options;
+    const client = await connect(this.#connection, this.#options);
     const producer = client.kafka.producer({
-      idempotent: true,
-      allowAutoTopicCreation: false,
-      metadataMaxAge: group.metadataAge,
+      ...{ idempotent: true, allowAutoTopicCreation: false, metadataMaxAge: metadataAge },
       // At least one is demanded.
-      retry: { retries: 1, initialRetryTime: sending.retryWait },
+      retry: { retries: 1, initialRetryTime: 50 },
       createPartitioner:
         () =>
         ({ topic, partitionMetadata, message }) => {
-          leaders.set(topic, partitionMetadata);
+          this.#leaders.set(topic, partitionMetadata);
           const { partition = 0, call } = message as Sent;
-          const leader = leaderOf(topic, partition);
+          const leader = this.#leaderOf(topic, partition);
           call.leader ??= leader;
           if (leader !== call.leader)
             throw new TwoLeaders('the partitions of a request have several leaders');
@@ -72,102 +118,81 @@ export function kafkaProducer(
       client.destroy();
       throw error;
     }
-  };
-  const drop = (old: Promise<Opened> | undefined) => {
-    if (current === old) current = missingSince = undefined;
-    old?.then(({ client }) => client.destroy()).catch(() => {});
-  };
+  }
 
-  const sendBatch = async (own: Promise<Opened>, batches: readonly Batch[]): Promise<Outcome[]> => {
-    const { producer } = await own;
-    const call = {};
-    const byTopic = Map.groupBy(batches, ({ topic }) => topic);
-    const written = await producer.sendBatch({
-      acks: -1,
-      timeout: sending.replicaTimeout,
-      topicMessages: [...byTopic].map(([topic, of]) => ({
-        topic,
-        messages: of.flatMap(({ partition, records }) =>
-          records.map(
-            ({ key, value, headers }): Sent => ({
-              ...{ key, value, partition, call },
-              ...(headers && { headers: { ...headers } }),
-            }),
-          ),
-        ),
-      })),
-    });
-    return batches.map(({ topic, partition }) => {
-      const found = written.find((one) => one.topicName === topic && one.partition === partition);
-      const offset = Number(found?.baseOffset ?? -1);
-      return offset >= 0 ? { kind: 'written', offset } : { kind: 'written' };
-    });
-  };
+  #drop(old: Promise<Opened> | undefined): void {
+    if (this.#current === old) this.#current = this.#missingSince = undefined;
+    old?.then(({ client }) => client.destroy()).catch(() => {});
+  }
 
   /** When a broker answers that something is wrong with one of them it does not say which: each is sent alone. */
-  const sendTo = async (own: Promise<Opened>, batches: readonly Batch[]): Promise<Outcome[]> => {
-    if (current !== own) return batches.map(() => unknown);
+  async #sendTo(own: Promise<Opened>, batches: readonly Batch[]): Promise<Outcome[]> {
+    if (this.#current !== own) return batches.map(() => unknown);
     const late = () => new Late('Kafka has not answered');
     try {
-      return await within(sendBatch(own, batches), { ms: sending.callTimeout, clock, late });
+      await within(this.#call(own, batches), { ms: callTimeout, clock: this.#options.clock, late });
+      return batches.map(() => ({ kind: 'written' }));
     } catch (error) {
       if (answerType(error) === undefined || batches.length === 1)
-        return batches.map(() => judge(own, error));
+        return batches.map(() => this.#judge(own, error));
       const outcomes: Outcome[] = [];
-      for (const batch of batches) outcomes.push(...(await sendTo(own, [batch])));
+      for (const batch of batches) outcomes.push(...(await this.#sendTo(own, [batch])));
       return outcomes;
     }
-  };
+  }
 
-  const judge = (own: Promise<Opened>, error: unknown): Outcome => {
+  async #call(own: Promise<Opened>, batches: readonly Batch[]): Promise<void> {
+    const { producer } = await own;
+    const call = {};
+    const sent = ({ key, value, partition, headers }: Outgoing): Sent => ({
+      ...{ key, value, partition, call },
+      ...(headers && { headers: { ...headers } }),
+    });
+    const byTopic = Map.groupBy(batches.flat(), ({ topic }) => topic);
+    await producer.sendBatch({
+      ...{ acks: -1, timeout: replicaTimeout },
+      topicMessages: [...byTopic].map(([topic, records]) => ({ topic, messages: records.map(sent) })),
+    });
+  }
+
+  #judge(own: Promise<Opened>, error: unknown): Outcome {
+    const { clock, log } = this.#options;
     const told = { error: withoutClasses(String(error)) };
     switch (answerType(error)) {
       case undefined:
-        if (!(error instanceof TwoLeaders)) trouble.warn('sending to Kafka failed; it is tried again', told);
-        if (error instanceof Late) drop(own);
-        return unknown;
+        if (!(error instanceof TwoLeaders))
+          this.#trouble.warn('sending to Kafka failed; it is tried again', told);
+        if (!(error instanceof Late)) return unknown;
+        this.#drop(own);
+        return { kind: 'lost' };
       // Also the first: kafkajs takes it for a batch that was not written, and gives its number to the next.
       case 'DUPLICATE_SEQUENCE_NUMBER':
       case 'OUT_OF_ORDER_SEQUENCE_NUMBER':
       case 'UNKNOWN_PRODUCER_ID':
       case 'INVALID_PRODUCER_EPOCH':
       case 'INVALID_PRODUCER_ID_MAPPING':
-        log.warn('Kafka has lost count of what this node sent: a record may come twice', told);
-        drop(own);
-        return unknown;
+        log.warn('Kafka has lost count of what this node sent: what was not acknowledged is unknown', told);
+        this.#drop(own);
+        return { kind: 'lost' };
       case 'MESSAGE_TOO_LARGE':
       case 'RECORD_LIST_TOO_LARGE':
         return { kind: 'refused', fault: new Fault('bus.too_large', tooLarge) };
       case 'UNKNOWN_TOPIC_OR_PARTITION':
         // kafkajs asks about all topics that it has ever sent to: one that was removed since fails the question for all.
-        missingSince ??= clock.now();
-        if (clock.now() - missingSince > sending.removedTopic) drop(own);
-        return { kind: 'missing' };
+        this.#missingSince ??= clock.now();
+        if (clock.now() - this.#missingSince <= removedTopic) return { kind: 'missing' };
+        this.#drop(own);
+        return { kind: 'lost' };
       default:
-        trouble.warn('Kafka refuses to write just now; it is tried again', told);
+        this.#trouble.warn('Kafka refuses to write just now; it is tried again', told);
         return unknown;
     }
-  };
+  }
+}
 
-  return {
-    async send(batches) {
-      current ??= open();
-      const own = current;
-      own.catch(() => drop(own));
-      const outcomes = new Map<Batch, Outcome>();
-      const byLeader = Map.groupBy(batches, ({ topic, partition }) => leaderOf(topic, partition));
-      await Promise.all(
-        [...byLeader.values()].map(async (of) => {
-          const answers = await sendTo(own, of);
-          for (const [index, batch] of of.entries()) outcomes.set(batch, answers[index] ?? unknown);
-        }),
-      );
-      if ([...outcomes.values()].every(({ kind }) => kind === 'written')) {
-        missingSince = undefined;
-        trouble.isOver();
-      }
-      return batches.map((batch) => outcomes.get(batch) ?? unknown);
-    },
-    close: () => drop(current),
-  };
+interface ProducerOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** For tests. */
+  readonly connect?: typeof kafkaClient;
 }

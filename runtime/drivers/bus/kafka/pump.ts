@@ -1,8 +1,23 @@
-import { Fault } from '../../../../core/base/fault.ts';
+import type { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
+import { pause } from '../../../../core/base/timing.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { closedFault, unknownFault, unreachableFault } from '../checks.ts';
-import { sending } from './limits.ts';
+import { closedFault, fullFault, unknownFault, unreachableFault } from '../checks.ts';
+
+/** Records and bytes of one request; one record alone may be larger. */
+const maxBatch = 500;
+const maxBatchBytes = 1_048_576;
+/** How long who sends waits, ms. Beyond: `bus.unreachable` when it was never sent; else `bus.unknown`, and it is sent again. */
+const patience = 8000;
+/** Wait before something is sent again, ms; doubles up to the longest. */
+const firstRetry = 50;
+const longestRetry = 500;
+/** How long a topic may seem to be missing before it is, ms: brokers hear of a new one after each other. */
+const missingTopic = 1000;
+/** How long the end of the program waits for what was sent, ms. */
+const closeWait = 1000;
+/** Records that wait for an answer, and their bytes. Beyond: 503 `bus.full`. */
+const bounds = { records: 20_000, bytes: 64 * 1_048_576 };
 
 export interface Outgoing {
   readonly topic: string;
@@ -10,266 +25,195 @@ export interface Outgoing {
   readonly key: string | null;
   readonly value: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Nobody may be there to hear it: it is dropped where there is no such topic. */
+  readonly isOptional?: boolean;
 }
 
-/** Records of one partition that are sent together, again and again until Kafka has answered. */
-export interface Batch {
-  readonly topic: string;
-  readonly partition: number;
-  readonly records: readonly Outgoing[];
-}
-
-/** What became of a batch. */
+/** What became of the records of one partition that were sent together. */
 export type Outcome =
-  /** It is on the log, once. `offset` of its first record, where the broker told it. */
-  | { readonly kind: 'written'; readonly offset?: number }
-  /** Nobody knows: send it again. */
+  /** They are on the log, once. */
+  | { readonly kind: 'written' }
+  /** Nobody knows: send them again. */
   | { readonly kind: 'unknown' }
-  /** It is not on the log, and will never be. */
+  /** Nobody knows, of anything that is not answered, and what is sent again could be written twice. */
+  | { readonly kind: 'lost' }
+  /** None of them is on the log; one of them never will be. */
   | { readonly kind: 'refused'; readonly fault: Fault }
   /** There is no such topic, as far as it is known. */
   | { readonly kind: 'missing' };
 
-/** Resolves in bounded time, with an outcome for each batch. */
-export type Transport = (batches: readonly Batch[]) => Promise<readonly Outcome[]>;
-
-/**
- * Sends records in their order, with one request under way. What was sent and not answered is sent again unchanged, and
- * before anything later of its partition: an idempotent producer takes the next batch for a repeat of one that was given up.
- */
-export interface Pump {
-  /**
-   * Resolves when it is on the log. Faults: `bus.full`, `bus.unreachable` (never sent), `bus.unknown`, `bus.closed`.
-   * With `orNobody` it also resolves when the topic does not exist.
-   */
-  send(record: Outgoing, options?: { readonly orNobody?: boolean }): Promise<void>;
-  /** Waits a moment for what is under way. */
-  close(): Promise<void>;
-}
+/** Sends records, each list of one partition. Resolves in bounded time, with an outcome for each list. */
+export type Transport = (batches: readonly (readonly Outgoing[])[]) => Promise<readonly Outcome[]>;
 
 interface Entry {
   readonly record: Outgoing;
   readonly bytes: number;
   readonly due: number;
-  readonly orNobody: boolean;
-  /** Undefined when its sender has been told. */
-  settle: ((fault?: Fault) => void) | undefined;
+  isSent: boolean;
+  /** Once. */
+  settle(fault?: Fault): void;
 }
 
-interface Lane {
-  readonly waiting: Entry[];
-  /** Sent at least once. */
-  sent: { readonly batch: Batch; readonly entries: readonly Entry[] } | undefined;
-  /** Since when its topic has seemed to be missing. */
-  missingSince: number | undefined;
-  /** So many of those that wait were refused together: each goes alone, so that only the one to blame is refused. */
-  alone: number;
-  lastOffset: number;
-  retryAt: number;
-  failures: number;
+/**
+ * Sends records in their order, with one request under way. What was not answered is sent again unchanged, and before anything
+ * later: an idempotent producer takes the next batch for a repeat of one that was given up.
+ */
+export class Pump {
+  readonly #options: PumpOptions;
+  readonly #bounds: typeof bounds;
+  /** Those whose sender waits, in the order of their coming. */
+  readonly #entries = new Set<Entry>();
+  #bytes = 0;
+  /** Not sent yet. */
+  #waiting: Entry[] = [];
+  /** Sent and not answered: lists of one partition each. */
+  #sent: (readonly Entry[])[] = [];
+  #isRunning = false;
+  #isClosing = false;
+  readonly #closed = new AbortController();
+  #drained = () => {};
+  #cancelSweep: (() => void) | undefined;
+
+  constructor(options: PumpOptions) {
+    this.#options = options;
+    this.#bounds = { ...bounds, ...options.bounds };
+  }
+
+  /** Resolves when it is on the log. Faults: `bus.full`, `bus.unreachable` (never sent), `bus.unknown`, `bus.closed`. */
+  send(record: Outgoing): Promise<void> {
+    if (this.#isClosing) return Promise.reject(closedFault());
+    const { clock } = this.#options;
+    const bytes = Buffer.byteLength(record.value) + (record.key?.length ?? 0) + 64;
+    const isFull = this.#entries.size >= this.#bounds.records || this.#bytes + bytes > this.#bounds.bytes;
+    if (isFull) return Promise.reject(fullFault(this.#entries.size));
+    return new Promise((resolve, reject) => {
+      const settle = (fault?: Fault) => {
+        if (!this.#entries.delete(entry)) return;
+        this.#bytes -= bytes;
+        if (fault) reject(fault);
+        else resolve();
+        if (this.#entries.size === 0) this.#drained();
+      };
+      const entry: Entry = { record, bytes, due: clock.now() + patience, isSent: false, settle };
+      this.#entries.add(entry);
+      this.#bytes += bytes;
+      this.#waiting.push(entry);
+      this.#cancelSweep ??= clock.at(entry.due, () => this.#sweep());
+      void this.#run();
+    });
+  }
+
+  /** Waits a moment for what is under way. */
+  async close(): Promise<void> {
+    const { clock } = this.#options;
+    this.#isClosing = true;
+    if (this.#entries.size > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#drained = resolve;
+      const cancel = clock.at(clock.now() + closeWait, resolve);
+      await promise;
+      cancel();
+    }
+    this.#closed.abort();
+    this.#cancelSweep?.();
+    for (const { settle, isSent } of this.#entries)
+      settle(isSent ? unknownFault('the bus was closed before Kafka answered') : closedFault());
+  }
+
+  /** Tells those that have waited long enough: all wait equally long. */
+  #sweep(): void {
+    const { clock } = this.#options;
+    this.#cancelSweep = undefined;
+    for (const { due, isSent, settle } of this.#entries) {
+      if (due > clock.now()) {
+        this.#cancelSweep = clock.at(due, () => this.#sweep());
+        return;
+      }
+      if (isSent) settle(unknownFault('Kafka has not answered in time'));
+      else settle(unreachableFault('Kafka does not answer; this was not sent'));
+    }
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    const { clock } = this.#options;
+    const { signal } = this.#closed;
+    // What is sent in one turn goes together.
+    await Promise.resolve();
+    while (!signal.aborted) {
+      this.#take();
+      if (this.#sent.length === 0) break;
+      const since = clock.now();
+      for (let wait = firstRetry; this.#sent.length > 0; wait = Math.min(wait * 2, longestRetry)) {
+        const isStuck = await this.#try(clock.now() - since >= missingTopic);
+        if (isStuck) await pause(clock.now() + wait, { clock, signal });
+        if (signal.aborted) break;
+      }
+    }
+    this.#isRunning = false;
+  }
+
+  #take(): void {
+    const taken: Entry[] = [];
+    let bytes = 0;
+    while (this.#waiting[0] && taken.length < maxBatch) {
+      const [entry] = this.#waiting;
+      // Those that waited too long have been told that they were not sent.
+      if (this.#entries.has(entry)) {
+        bytes += entry.bytes;
+        if (taken.length > 0 && bytes > maxBatchBytes) break;
+        entry.isSent = true;
+        taken.push(entry);
+      }
+      this.#waiting.shift();
+    }
+    this.#sent = [...Map.groupBy(taken, (entry) => partitionOf([entry])).values()];
+  }
+
+  /** One request. Answers whether it is to be sent again after a while. */
+  async #try(isLate: boolean): Promise<boolean> {
+    const { transport, log } = this.#options;
+    const lists = [...new Map(this.#sent.toReversed().map((list) => [partitionOf(list), list])).values()];
+    const outcomes = await transport(lists.map((list) => list.map(({ record }) => record))).catch(
+      (error): Outcome[] => {
+        log.error('a request to Kafka failed in a way that nobody expected', { error });
+        return [];
+      },
+    );
+    let isStuck = false;
+    const end = (list: readonly Entry[], fault?: Fault) => {
+      for (const { settle } of list) settle(fault);
+      return [];
+    };
+    const goOn = (list: readonly Entry[]): (readonly Entry[])[] => {
+      const index = lists.indexOf(list);
+      if (index < 0) return [list];
+      const outcome = outcomes[index] ?? { kind: 'unknown' };
+      if (outcome.kind === 'written') return end(list);
+      if (outcome.kind === 'refused')
+        return list.length === 1 ? end(list, outcome.fault) : list.map((entry) => [entry]);
+      if (outcome.kind === 'missing' && isLate && list.every(({ record }) => record.isOptional))
+        return end(list);
+      isStuck = true;
+      return [list];
+    };
+    const isLost = outcomes.some(({ kind }) => kind === 'lost');
+    this.#sent = isLost
+      ? end(this.#sent.flat(), unknownFault('Kafka has lost count of what this node sent'))
+      : this.#sent.flatMap(goOn);
+    return isStuck;
+  }
 }
 
-export function pump(options: {
-  transport: Transport;
-  clock: Clock;
-  log: Log;
-  limits?: Partial<typeof sending>;
-}): Pump {
-  const { transport, clock, log } = options;
-  const limits = { ...sending, ...options.limits };
-  const lanes = new Map<string, Lane>();
-  let count = 0;
-  let bytes = 0;
-  let isClosing = false;
-  let isClosed = false;
-  let isRunning = false;
-  let wake = () => {};
-  let drained = () => {};
-  let cancelSweep: (() => void) | undefined;
-
-  const end = (entry: Entry, fault?: Fault) => {
-    if (!entry.settle) return;
-    count -= 1;
-    bytes -= entry.bytes;
-    entry.settle(fault);
-    entry.settle = undefined;
-    if (count === 0) drained();
-  };
-
-  /** Tells those that have waited long enough. */
-  const sweep = () => {
-    const now = clock.now();
-    for (const { waiting, sent } of lanes.values()) {
-      for (const entry of sent?.entries ?? [])
-        if (entry.due <= now) end(entry, unknownFault('Kafka has not answered in time'));
-      // All wait equally long, so those that are due come first.
-      while (waiting[0] && waiting[0].due <= now)
-        end(waiting.shift() as Entry, unreachableFault('Kafka does not answer; this was not sent'));
-    }
-    cancelSweep = count > 0 ? clock.at(now + limits.sweepInterval, sweep) : undefined;
-  };
-
-  const take = (lane: Lane, room: { records: number; bytes: number }): void => {
-    const entries: Entry[] = [];
-    while (lane.waiting[0] && room.records > 0) {
-      if (lane.alone > 0 && entries.length > 0) break;
-      const size = lane.waiting[0].bytes;
-      // The first record of a request may be larger than its bound.
-      if (size > room.bytes && (entries.length > 0 || room.bytes < limits.batchBytes)) break;
-      room.records -= 1;
-      room.bytes -= size;
-      entries.push(lane.waiting.shift() as Entry);
-    }
-    const first = entries[0];
-    if (!first) return;
-    lane.alone = Math.max(0, lane.alone - 1);
-    const { topic, partition } = first.record;
-    const records = entries.map(({ record }) => record);
-    lane.sent = { batch: { topic, partition, records }, entries };
-  };
-
-  /** Lanes whose batch is to be sent now, within the bounds of one request. */
-  const next = (): Lane[] => {
-    const now = clock.now();
-    const room = { records: limits.batchRecords, bytes: limits.batchBytes };
-    const chosen: Lane[] = [];
-    for (const [name, lane] of [...lanes]) {
-      if (!lane.sent && lane.waiting.length === 0) continue;
-      if (lane.retryAt > now) continue;
-      if (room.records <= 0 || room.bytes <= 0) break;
-      if (lane.sent) {
-        room.records -= lane.sent.entries.length;
-        room.bytes -= lane.sent.entries.reduce((sum, entry) => sum + entry.bytes, 0);
-      } else take(lane, room);
-      if (!lane.sent) continue;
-      chosen.push(lane);
-      // Whoever was chosen goes to the end: no partition is passed over for ever.
-      lanes.delete(name);
-      lanes.set(name, lane);
-    }
-    return chosen;
-  };
-
-  const note = (lane: Lane, outcome: Outcome): void => {
-    const { sent } = lane;
-    if (!sent) return;
-    const { batch, entries } = sent;
-    if (outcome.kind === 'written' && outcome.offset !== undefined) {
-      const { offset } = outcome;
-      if (offset <= lane.lastOffset) {
-        const { topic, partition } = batch;
-        const told = { topic, partition, offset, last: lane.lastOffset };
-        log.error('the offsets of a partition went back: was its topic made anew?', told);
-      }
-      lane.lastOffset = offset + entries.length - 1;
-    }
-    if (outcome.kind === 'refused' && entries.length > 1) {
-      // Nothing of it is on the log, so it may be sent otherwise.
-      lane.waiting.unshift(...entries.filter(({ settle }) => settle));
-      lane.alone = entries.length;
-      lane.sent = undefined;
-      return;
-    }
-    lane.missingSince = outcome.kind === 'missing' ? (lane.missingSince ?? clock.now()) : undefined;
-    const isMissing = clock.now() - (lane.missingSince ?? clock.now()) >= limits.missingTopic;
-    const isNobody = isMissing && entries.every(({ orNobody }) => orNobody);
-    if (outcome.kind === 'written' || outcome.kind === 'refused' || isNobody) {
-      for (const entry of entries) end(entry, outcome.kind === 'refused' ? outcome.fault : undefined);
-      lane.sent = undefined;
-      lane.failures = 0;
-      lane.retryAt = 0;
-      return;
-    }
-    const wait = Math.min(limits.retryWait * 2 ** lane.failures, limits.longestRetryWait);
-    lane.failures = Math.min(lane.failures + 1, 10);
-    lane.retryAt = clock.now() + wait;
-  };
-
-  const run = async (): Promise<void> => {
-    if (isRunning) return;
-    isRunning = true;
-    try {
-      // What is sent in one turn goes together.
-      await Promise.resolve();
-      while (!isClosed) {
-        const chosen = next();
-        if (chosen.length === 0) {
-          const retries = [...lanes.values()].filter(({ sent, waiting }) => sent || waiting.length > 0);
-          if (retries.length === 0) return;
-          const at = Math.min(...retries.map(({ retryAt }) => retryAt));
-          let cancel = () => {};
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-            cancel = clock.at(at, resolve);
-          });
-          cancel();
-          continue;
-        }
-        const batches = chosen.flatMap(({ sent }) => sent?.batch ?? []);
-        const outcomes = await transport(batches).catch((error) => {
-          log.error('a request to Kafka failed in a way that nobody expected', { error });
-          return batches.map((): Outcome => ({ kind: 'unknown' }));
-        });
-        for (const [index, lane] of chosen.entries()) note(lane, outcomes[index] ?? { kind: 'unknown' });
-      }
-    } finally {
-      isRunning = false;
-    }
-  };
-
-  return {
-    send(record, { orNobody = false } = {}) {
-      if (isClosing) return Promise.reject(closedFault());
-      const name = `${record.topic}/${record.partition}`;
-      const size = Buffer.byteLength(record.value) + (record.key?.length ?? 0) + 64;
-      const isFull =
-        count >= limits.queuedRecords ||
-        bytes + size > limits.queuedBytes ||
-        (lanes.size >= limits.lanes && !lanes.has(name));
-      if (isFull) return Promise.reject(fullFault(count));
-      return new Promise((resolve, reject) => {
-        const lane = lanes.get(name) ?? {
-          ...{ waiting: [], sent: undefined, missingSince: undefined },
-          ...{ alone: 0, lastOffset: -1, retryAt: 0, failures: 0 },
-        };
-        lanes.set(name, lane);
-        lane.waiting.push({
-          record,
-          bytes: size,
-          due: clock.now() + limits.patience,
-          orNobody,
-          settle: (fault) => (fault ? reject(fault) : resolve()),
-        });
-        count += 1;
-        bytes += size;
-        cancelSweep ??= clock.at(clock.now() + limits.sweepInterval, sweep);
-        wake();
-        void run();
-      });
-    },
-    async close() {
-      isClosing = true;
-      if (count > 0) {
-        let cancel = () => {};
-        await new Promise<void>((resolve) => {
-          drained = resolve;
-          cancel = clock.at(clock.now() + limits.closeWait, resolve);
-        });
-        cancel();
-      }
-      isClosed = true;
-      cancelSweep?.();
-      for (const { waiting, sent } of lanes.values()) {
-        for (const entry of sent?.entries ?? [])
-          end(entry, unknownFault('the bus was closed before Kafka answered'));
-        for (const entry of waiting.splice(0)) end(entry, closedFault());
-      }
-      wake();
-    },
-  };
+interface PumpOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Others than usual, for tests. */
+  readonly bounds?: Partial<typeof bounds>;
 }
 
-function fullFault(count: number): Fault {
-  const message = `${count} records wait for Kafka already; this one was not sent`;
-  return new Fault('bus.full', { status: 503, message, retryAfter: 1 });
+function partitionOf([entry]: readonly Entry[]): string {
+  return `${entry?.record.topic}/${entry?.record.partition}`;
 }

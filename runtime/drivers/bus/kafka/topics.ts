@@ -3,18 +3,30 @@ import type { Admin } from 'kafkajs';
 import { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
-import { kafkaAdmin } from './admin.ts';
-import { answerType, type KafkaConnection } from './client.ts';
-import { group, topic as limits } from './limits.ts';
+import { KafkaAdmin } from './admin.ts';
+import { answerType, type KafkaConnection, requestTimeout } from './client.ts';
 
-export interface Topics {
+/** Finding and creating the topics at the start, ms. Beyond: `bus.unreachable`. */
+const openTimeout = 9000;
+/** Wait for as many brokers as a topic is to have copies, ms. Beyond: `bus.refused` (`kafka.replication`). */
+const brokersWait = 5000;
+/** Wait until a broker is asked again about a topic that was just made, ms. */
+const askAgain = 50;
+const minute = 60_000;
+const day = 24 * 60 * minute;
+/** ms that commands are kept: the store may be rolled back that far; events for readers outside; what was buried; words to a node. */
+const retention = { commands: 7 * day, events: 7 * day, dead: 30 * day, replies: 10 * minute };
+/** Bytes of a batch of records: a command is smaller (413 `bus.too_large`). */
+const maxBytes = 4 * 1_048_576;
+
+export interface TopicNames {
   readonly commands: string;
   readonly events: string;
   readonly dead: string;
   replies(node: string): string;
 }
 
-export function topicNames(namespace: string): Topics {
+export function topicNames(namespace: string): TopicNames {
   return {
     commands: `${namespace}.commands`,
     events: `${namespace}.events`,
@@ -24,15 +36,11 @@ export function topicNames(namespace: string): Topics {
 }
 
 export interface TopicOptions {
-  readonly topics: Topics;
+  readonly names: TopicNames;
   readonly node: string;
   readonly partitions: number;
-  /** -1: what the broker has by default. */
-  readonly replicationFactor: number;
-  /** Undefined: what the broker has by default. */
+  readonly replication?: number;
   readonly minInsync?: number;
-  /** ms. */
-  readonly commandRetention: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -46,159 +54,10 @@ const marked = 1n << 60n;
 
 /** Creates what is missing and checks the rest. Resolves with the identity of the log of commands. */
 export async function openTopics(connection: KafkaConnection, options: TopicOptions): Promise<string> {
-  return withAdmin(connection, options, async (admin) => {
-    const { topics, node, partitions, commandRetention, replicationFactor, minInsync } = options;
-    const create = async (topic: string, made: Made) => {
-      if (await isThere(admin, topic)) return;
-      const settings = {
-        ...made.settings,
-        ...(minInsync !== undefined && { 'min.insync.replicas': minInsync }),
-      };
-      const whole = { ...made, settings, topic, replicationFactor };
-      return asking(() => createTopic(admin, whole), {
-        isTransient: (error) => refusalOf(error) === 'kafka.replication',
-        ...{ clock: options.clock, within: group.brokersWait },
-      });
-    };
-    await create(topics.commands, {
-      numPartitions: partitions,
-      settings: {
-        'retention.ms': commandRetention,
-        'retention.bytes': marked + BigInt(`0x${randomBytes(6).toString('hex')}`),
-        // Deadlines count from when the broker took a command, by one clock.
-        'message.timestamp.type': 'LogAppendTime',
-      },
-    });
-    await create(topics.events, {
-      numPartitions: partitions,
-      settings: { 'retention.ms': limits.eventRetention },
-    });
-    await create(topics.dead, {
-      numPartitions: 1,
-      settings: { 'retention.ms': limits.deadRetention },
-    });
-    await create(topics.replies(node), {
-      numPartitions: 1,
-      settings: { 'retention.ms': limits.replyRetention, 'segment.ms': limits.replyRetention },
-    });
-    const all = [topics.commands, topics.events, topics.dead, topics.replies(node)];
-    const found = await untilKnown(options.clock, () => admin.fetchTopicMetadata({ topics: all }));
-    const counted: readonly string[] = [topics.commands, topics.events];
-    const wrong = found.topics.filter(
-      (topic) => counted.includes(topic.name) && topic.partitions.length !== partitions,
-    );
-    if (wrong.length > 0) {
-      const message = wrong.map(
-        ({ name, partitions: has }) =>
-          `${name} has ${has.length} partitions; kafka.partitions is ${partitions}, and neither can be changed`,
-      );
-      throw new Fault('bus.partitions', { status: 500, message });
-    }
-    // A leader answers when it knows that it is one.
-    for (const topic of all) await untilKnown(options.clock, () => admin.fetchTopicOffsets(topic));
-    return untilKnown(options.clock, () => readIdentity(admin, options));
-  });
-}
-
-/** Brokers hear of a new topic one after the other: its maker's next question may come to one that has not. */
-export function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
-  const isTransient = (error: unknown) => unheardOf.has(answerType(error) ?? '');
-  return asking(ask, { isTransient, clock, within: group.openTimeout });
-}
-
-/** Asks again while what is wrong may pass. */
-async function asking<T>(
-  ask: () => Promise<T>,
-  options: { isTransient: (error: unknown) => boolean; clock: Clock; within: number },
-): Promise<T> {
-  const { isTransient, clock, within: most } = options;
-  const limit = clock.now() + most;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!isTransient(error) || clock.now() >= limit) throw error;
-      await new Promise<void>((resolve) => void clock.at(clock.now() + group.createWait, resolve));
-    }
-  }
-}
-
-const unheardOf = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION']);
-
-/** The identity of the log as it is now. */
-export async function readIdentity(
-  admin: Admin,
-  { topics, log }: Pick<TopicOptions, 'topics' | 'log'>,
-): Promise<string> {
-  const { ConfigResourceTypes } = await import('kafkajs');
-  const [{ clusterId }, { resources }] = await Promise.all([
-    admin.describeCluster(),
-    admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [
-        {
-          type: ConfigResourceTypes.TOPIC,
-          name: topics.commands,
-          configNames: ['retention.bytes', 'message.timestamp.type'],
-        },
-      ],
-    }),
-  ]);
-  const settings = new Map(
-    resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
-  );
-  const mark = BigInt(settings.get('retention.bytes') ?? -1);
-  if (mark < marked)
-    log.warn(
-      'the topic of commands was not made by this program: that it is made anew would not be noticed',
-      { topic: topics.commands },
-    );
-  if (settings.get('message.timestamp.type') !== 'LogAppendTime')
-    log.warn("the topic of commands has no times of the broker: deadlines count by its senders' clocks", {
-      topic: topics.commands,
-    });
-  return `${clusterId}/${mark < marked ? 'unmarked' : (mark - marked).toString(36)}`;
-}
-
-interface Made {
-  readonly numPartitions: number;
-  readonly settings: Readonly<Record<string, string | number | bigint>>;
-}
-
-/** Asks about no other: a topic of somebody else may have no leader, which fails a question about all of them. */
-async function isThere(admin: Admin, topic: string): Promise<boolean> {
+  const { clock, log } = options;
+  const questions = new KafkaAdmin(connection, { clock, log, retries: 5 });
   try {
-    await admin.fetchTopicMetadata({ topics: [topic] });
-    return true;
-  } catch (error) {
-    if (answerType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
-    throw error;
-  }
-}
-
-async function createTopic(
-  admin: Admin,
-  made: Made & { topic: string; replicationFactor: number },
-): Promise<void> {
-  const { topic, numPartitions, replicationFactor } = made;
-  const settings = { 'max.message.bytes': limits.messageBytes, 'cleanup.policy': 'delete', ...made.settings };
-  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value: String(value) }));
-  // False when another node was quicker.
-  await admin.createTopics({
-    topics: [{ topic, numPartitions, replicationFactor, configEntries }],
-    waitForLeaders: false,
-    timeout: group.requestTimeout,
-  });
-}
-
-async function withAdmin<T>(
-  connection: KafkaConnection,
-  { clock, log }: TopicOptions,
-  work: (admin: Admin) => Promise<T>,
-): Promise<T> {
-  const questions = kafkaAdmin(connection, { clock, log, retries: 5 });
-  try {
-    return await questions.ask(work, { ms: group.openTimeout });
+    return await questions.ask((admin) => opened(admin, options), openTimeout);
   } catch (error) {
     if (error instanceof Fault) throw error;
     const message = `Kafka at ${connection.brokers.join(', ')}: ${reasonOf(error)}`;
@@ -211,27 +70,146 @@ async function withAdmin<T>(
   }
 }
 
-/** The key of the config that is wrong; undefined when nobody answered, or another attempt may succeed. */
-function refusalOf(error: unknown): string | undefined {
-  const told: unknown[] = [];
-  for (
-    let one = error;
-    one && told.length < 10;
-    one = (one as { cause?: unknown; originalError?: unknown }).cause
-  )
-    told.push(one, ...((one as { errors?: readonly unknown[] }).errors ?? []));
-  const names = told
-    .map((one) => `${(one as Error).name} ${answerType(one)} ${(one as Error).message}`)
-    .join(' ');
-  if (/SASLAuthentication|SASL_AUTHENTICATION_FAILED|SASL_MECHANISM|SaslMechanism/i.test(names))
-    return 'kafka.sasl';
-  if (/\bcertificate\b|\bcertification\b|CERT_/i.test(names)) return 'kafka.ssl';
-  if (names.includes('INVALID_REPLICATION_FACTOR')) return 'kafka.replication';
-  if (/_AUTHORIZATION_FAILED/.test(names)) return 'kafka.sasl';
-  return undefined;
+async function opened(admin: Admin, options: TopicOptions): Promise<string> {
+  const { names, node, partitions, clock, log } = options;
+  const replies = names.replies(node);
+  await create(admin, options, {
+    [names.commands]: {
+      'retention.ms': retention.commands,
+      'retention.bytes': marked + BigInt(`0x${randomBytes(6).toString('hex')}`),
+      // Deadlines count from when the broker took a command, by one clock.
+      'message.timestamp.type': 'LogAppendTime',
+    },
+    [names.events]: { 'retention.ms': retention.events },
+    [names.dead]: { 'retention.ms': retention.dead },
+    [replies]: { 'retention.ms': retention.replies, 'segment.ms': retention.replies },
+  });
+  const all = [names.commands, names.events, names.dead, replies];
+  const { topics } = await untilKnown(clock, () => admin.fetchTopicMetadata({ topics: all }));
+  const message = topics.flatMap(({ name, partitions: { length } }) =>
+    (name === names.commands || name === names.events) && length !== partitions
+      ? `${name} has ${length} partitions; kafka.partitions is ${partitions}, and neither can be changed`
+      : [],
+  );
+  if (message.length > 0) throw new Fault('bus.partitions', { status: 500, message });
+  // A leader answers when it knows that it is one.
+  for (const topic of all) await untilKnown(clock, () => admin.fetchTopicOffsets(topic));
+  const { mark, times } = await untilKnown(clock, () => settingsOf(admin, names.commands));
+  const topic = names.commands;
+  if (mark < marked)
+    log.warn('the topic of commands was not made by this program: it is not seen when it is made anew', {
+      topic,
+    });
+  if (times !== 'LogAppendTime')
+    log.warn("the topic of commands has no times of the broker: deadlines go by its senders' clocks", {
+      topic,
+    });
+  return readIdentity(admin, options);
 }
 
-/** kafkajs gathers what went wrong with each topic. */
+/** Makes those that are not there. Asks about no other: a topic of somebody else may have no leader, which fails such a question. */
+async function create(
+  admin: Admin,
+  options: TopicOptions,
+  topics: Readonly<Record<string, Readonly<Record<string, string | number | bigint>>>>,
+): Promise<void> {
+  const { names, partitions, replication = -1, minInsync, clock } = options;
+  for (const [topic, own] of Object.entries(topics)) {
+    if (await isThere(admin, topic)) continue;
+    const settings = {
+      ...{ 'max.message.bytes': maxBytes, 'cleanup.policy': 'delete', ...own },
+      ...(minInsync !== undefined && { 'min.insync.replicas': minInsync }),
+    };
+    const made = {
+      ...{ topic, replicationFactor: replication },
+      numPartitions: topic === names.commands || topic === names.events ? partitions : 1,
+      configEntries: Object.entries(settings).map(([name, value]) => ({ name, value: String(value) })),
+    };
+    // False when another node was quicker.
+    await asking(
+      () => admin.createTopics({ topics: [made], waitForLeaders: false, timeout: requestTimeout }),
+      { isTransient: (error) => refusalOf(error) === 'kafka.replication', clock, ms: brokersWait },
+    );
+  }
+}
+
+async function isThere(admin: Admin, topic: string): Promise<boolean> {
+  try {
+    await admin.fetchTopicMetadata({ topics: [topic] });
+    return true;
+  } catch (error) {
+    if (answerType(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
+    throw error;
+  }
+}
+
+/** Brokers hear of a new topic one after the other: its maker's next question may come to one that has not. */
+export function untilKnown<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
+  const isTransient = (error: unknown) =>
+    /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE|NOT_LEADER_FOR_PARTITION)$/.test(
+      answerType(error) ?? '',
+    );
+  return asking(ask, { isTransient, clock, ms: openTimeout });
+}
+
+/** Asks again while what is wrong may pass. */
+async function asking<T>(
+  ask: () => Promise<T>,
+  { isTransient, clock, ms }: { isTransient: (error: unknown) => boolean; clock: Clock; ms: number },
+): Promise<T> {
+  for (const limit = clock.now() + ms; ; ) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isTransient(error) || clock.now() >= limit) throw error;
+      await new Promise<void>((resolve) => void clock.at(clock.now() + askAgain, resolve));
+    }
+  }
+}
+
+/** The identity of the log as it is now. */
+export async function readIdentity(admin: Admin, { names }: Pick<TopicOptions, 'names'>): Promise<string> {
+  const { clusterId } = await admin.describeCluster();
+  const { mark } = await settingsOf(admin, names.commands);
+  return `${clusterId}/${mark < marked ? 'unmarked' : (mark - marked).toString(36)}`;
+}
+
+async function settingsOf(admin: Admin, topic: string): Promise<{ mark: bigint; times: string | undefined }> {
+  const { ConfigResourceTypes } = await import('kafkajs');
+  const configNames = ['retention.bytes', 'message.timestamp.type'];
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames }],
+  });
+  const [mark, times] = configNames.map(
+    (name) => resources[0]?.configEntries.find(({ configName }) => configName === name)?.configValue,
+  );
+  return { mark: BigInt(mark ?? -1), times };
+}
+
+/** The key of the config that is wrong; undefined when nobody answered, or another attempt may succeed. */
+function refusalOf(error: unknown): string | undefined {
+  const told = causesOf(error)
+    .map((one) => `${(one as Error).name} ${answerType(one)} ${(one as Error).message}`)
+    .join(' ');
+  if (/SASL_?Authentication|SASL_?Mechanism|_AUTHORIZATION_FAILED/i.test(told)) return 'kafka.sasl';
+  if (/\bcertificate\b|\bcertification\b|CERT_/i.test(told)) return 'kafka.ssl';
+  return told.includes('INVALID_REPLICATION_FACTOR') ? 'kafka.replication' : undefined;
+}
+
+/** An error with all that it came of; kafkajs gathers what went wrong with each topic. */
+function causesOf(error: unknown, depth = 0): readonly unknown[] {
+  if (!error || depth > 10) return [];
+  const {
+    cause,
+    originalError,
+    errors = [],
+  } = error as Record<'cause' | 'originalError', unknown> & {
+    errors?: readonly unknown[];
+  };
+  return [error, ...errors, ...causesOf(cause ?? originalError, depth + 1)];
+}
+
 function reasonOf(error: unknown): string {
   const all = (error as { errors?: readonly Error[] }).errors ?? [];
   return [error as Error, ...all].map(({ message }) => message).join(': ');

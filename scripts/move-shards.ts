@@ -1,5 +1,5 @@
 import type { createClient } from 'redis';
-import { layout } from './index.ts';
+import { layout } from '../runtime/drivers/store/redis/index.ts';
 
 type Ask = (...command: readonly string[]) => Promise<unknown>;
 
