@@ -47,6 +47,25 @@ export const redisSchema = section({
     schemes: ['redis', 'rediss'],
     description: 'URL of Redis: `redis://`, or `rediss://` for TLS, with user and password if needed.',
   }),
+  sentinels: Type.Array(
+    Type.String({
+      pattern: '^rediss?://[^\\s]{1,500}$',
+      expected: 'a URL such as redis://sentinel-1:26379',
+      schemes: ['redis', 'rediss'],
+    }),
+    {
+      default: [],
+      maxItems: 100,
+      description:
+        'URLs of Redis Sentinels, with the password of the Sentinel if needed. They tell the host and port of the primary; user, password, database and TLS are those of redis.url.',
+    },
+  ),
+  primary: Type.String({
+    default: 'mymaster',
+    pattern: '^[^\\s]{1,100}$',
+    expected: 'a name without spaces',
+    description: 'Name of the primary in the Sentinels.',
+  }),
   ca: pemFile('Certificate authority of Redis; needs `rediss://`. Default: the authorities of the system.'),
   namespace: namespace('Prefix of every key, so that several deployments can share a Redis.'),
   fsync: oneOf(['everysec', 'always'], {

@@ -1,6 +1,7 @@
-import { createClient } from 'redis';
+import * as client from 'redis';
 import { loadConfig } from '../config/load.ts';
 import { readPem } from '../runtime/base/read-pem.ts';
+import { primaryOf } from '../runtime/drivers/redis/sentinels.ts';
 import { moveFromShards } from './move-shards.ts';
 
 /**
@@ -8,16 +9,17 @@ import { moveFromShards } from './move-shards.ts';
  * fleet, while all nodes are stopped; it may be repeated. Kafka and S3 need nothing.
  */
 const { redis } = await loadConfig(process.env);
-if (redis.url === undefined) throw new Error('redis.url is not set: there is no fleet to move');
+const { url, sentinels, primary } = redis;
+if (url === undefined) throw new Error('redis.url is not set: there is no fleet to move');
 const ca = redis.ca === undefined ? undefined : await readPem('redis.ca', redis.ca);
-const client = createClient({
-  url: redis.url,
+const connection = client.createClient({
+  url: await primaryOf({ url, ca, sentinels, primary }, { redis: client, ms: 5000 }),
   RESP: 2,
   ...(ca !== undefined && { socket: { tls: true, ca } }),
 });
-await client.connect();
-const moved = await moveFromShards(client, redis.namespace);
-client.destroy();
+await connection.connect();
+const moved = await moveFromShards(connection, redis.namespace);
+connection.destroy();
 console.log(
   moved === undefined ? 'There is nothing to move.' : `Moved: ${moved} keys of ${redis.namespace}.`,
 );

@@ -72,7 +72,8 @@ async function ofCluster(settings: DriverSettings, { clock, log }: DriverContext
   const { redis, kafka, node } = settings;
   const ca = await pemOf('redis.ca', redis.ca);
   const redisOptions = {
-    ...{ url: redis.url ?? '', namespace: redis.namespace, log },
+    ...{ url: redis.url ?? '', sentinels: redis.sentinels, primary: redis.primary },
+    ...{ namespace: redis.namespace, log },
     ...(ca !== undefined && { ca }),
   };
   const { fsync, allowLoss } = redis;

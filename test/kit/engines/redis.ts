@@ -77,7 +77,7 @@ export async function fetchRedis(): Promise<string> {
 const debianName = 'redis-of-debian';
 
 /** Whether it has loaded its data: until then it answers -LOADING. */
-function answersPing(port: number): Promise<boolean> {
+export function answersPing(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('PING\r\n'));
     socket.setTimeout(1000, () => socket.destroy(new Error('no answer to PING in 1 s')));

@@ -2,24 +2,21 @@ import { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Jobs } from '../../../../core/ports/jobs.ts';
 import type { Lease, Store } from '../../../../core/ports/store.ts';
+import { type LinkOptions, RedisLink } from '../../redis/link.ts';
+import type { RedisPlace } from '../../redis/sentinels.ts';
 import { redisJobs } from './jobs.ts';
-import { link as linkTo } from './link.ts';
 import { actorReads, eventReads } from './reads.ts';
 import { resources } from './resources.ts';
-import { checkSafety, type SafetyOptions } from './safety.ts';
-import { type ScriptName, scripts as scriptsOf } from './scripts.ts';
+import { type Ask, checkSafety, type SafetyOptions } from './safety.ts';
+import { type ScriptName, type StoreParts, scripts as scriptsOf } from './scripts.ts';
 import { writes } from './writes.ts';
 
-export interface RedisStoreOptions extends SafetyOptions {
-  /** `redis://`, `rediss://` or `unix://`, with user, password and database as is usual. */
-  readonly url: string;
-  /** Authority that signed its certificate, as PEM. Default: those of the system. */
-  readonly ca?: string;
+export interface RedisStoreOptions extends SafetyOptions, RedisPlace {
   /** What all keys begin with. Default `millrace`. */
   readonly namespace?: string;
   readonly log: Log;
   /** Other bounds than those of `link.ts`, for tests. */
-  readonly limits?: Parameters<typeof linkTo>[0]['limits'];
+  readonly limits?: LinkOptions['limits'];
   /** Changes a script, for tests that break it on purpose. */
   readonly change?: (name: ScriptName, text: string) => string;
 }
@@ -38,105 +35,84 @@ const sweptAtOnce = 100;
  * The store on Redis, for any number of nodes. Connects at the first call, which fails with `store.unsafe`,
  * `store.refused`, `store.newer` or `store.older` when this Redis cannot be used. Any call may fail with `store.unreachable`
  * and `store.busy` (nothing happened), `store.full` (nothing was written), a write with `store.unknown` (it may have
- * happened); after `close`, with `store.closed`. None waits long for an answer, see `link.ts`.
+ * happened); after `close`, with `store.closed`. None waits long for an answer, see `../../redis/link.ts`.
  */
 export function redisStore(options: RedisStoreOptions): RedisStore {
-  const { namespace = 'millrace', url, ca, log } = options;
+  const { namespace = 'millrace' } = options;
   checkNamespace(namespace);
   const key = (name: string) => `${namespace}:${name}`;
-  const calls = new Set<Promise<unknown>>();
   const onRestart = new Set<() => void>();
   /** The process of Redis that answered last. */
   let run: string | undefined;
   let isNewRun = false;
   /** The highest position of an event that this process has heard of. */
   let newest = 0;
-  let closing: Promise<void> | undefined;
 
   const scripts = scriptsOf({ link: () => link, heads: key('heads') }, options.change);
-  const link = linkTo({
-    ...{ url, log },
-    ...(ca !== undefined && { ca }),
-    ...(options.limits && { limits: options.limits }),
+  const link = new RedisLink({
+    ...options,
     async prepare(ask) {
       const current = await checkSafety(ask, options);
       isNewRun ||= run !== undefined && current !== run;
       run = current;
       await checkLayout(ask, { key, namespace });
-      for (const text of scripts.texts) await ask(['SCRIPT', 'LOAD', text]);
+      await scripts.load(ask);
       // Who follows the log goes by positions: after a rollback none may come again with another event.
       const last = Number((await ask(['HGET', key('heads'), 'last'])) ?? 0);
       if (last < newest) await ask(['HINCRBY', key('heads'), 'last', String(newest - last)]);
     },
     onOpen() {
-      if (!isNewRun) return;
+      wake();
+      if (isNewRun) for (const listener of onRestart) listener();
       isNewRun = false;
-      for (const listener of onRestart) listener();
     },
   });
   const onEvents = (position: number) => {
     newest = Math.max(newest, position);
   };
   const parts = { link, scripts, key, onEvents };
-  const { subscribe, close: closeJobs, ...jobs } = redisJobs({ ...parts, url, ca, log });
-
-  /** So that a close waits for what was asked for before it. */
-  const counted = <T extends object>(methods: T): T => {
-    const wrapped = Object.entries(methods).map(([name, call]) => {
-      const made = async (...values: unknown[]) => {
-        if (closing) {
-          throw new Fault('store.closed', { status: 503, message: 'the connection to Redis is closed' });
-        }
-        const running = (call as (...values: unknown[]) => Promise<unknown>)(...values);
-        calls.add(running);
-        return running.finally(() => calls.delete(running));
-      };
-      return [name, made];
-    });
-    return Object.fromEntries(wrapped) as T;
-  };
-
-  const acquire: Store['acquire'] = async (count, { partitions, log: identity = '' } = {}) => {
-    if (!Number.isInteger(count) || count < 1) throw new RangeError(`${count} is not a number of partitions`);
-    const all = Array.from({ length: count }, (_, partition) => partition);
-    const wanted = all.filter((partition) => partitions?.includes(partition) ?? true);
-    const values = [count, identity, wanted.length, ...wanted].map(String);
-    const [outcome, ...heads] = (await scripts.run('acquire', values)) as string[];
-    if (outcome !== 'ok') throw misfit([outcome, heads[0]], { count, identity });
-    return wanted.map((partition, index): Lease => {
-      const [epoch = 0, counter = 0, offset = -1] = heads.slice(index * 3, index * 3 + 3).map(Number);
-      return { partition, epoch, counter, offset };
-    });
-  };
-  const sweep: Store['sweep'] = async (before, upTo = Number.MAX_SAFE_INTEGER) => {
-    for (let [most, passed] = [sweptAtOnce, 0]; most === sweptAtOnce; ) {
-      const values = [before, upTo, sweptAtOnce, passed].map(String);
-      const [seen, kept] = (await scripts.run('sweep', values)) as [number, number];
-      most = seen;
-      passed += kept;
-    }
-  };
-
+  const { wake, ...jobs } = redisJobs(parts);
   return {
-    ...counted({ acquire, sweep, ...actorReads(parts), ...writes(parts) }),
-    resources: counted(resources(parts)),
-    events: counted(eventReads(parts)),
-    jobs: { ...counted(jobs), subscribe },
+    ...partitions(parts),
+    ...actorReads(parts),
+    ...writes(parts),
+    resources: resources(parts),
+    events: eventReads(parts),
+    jobs,
     onRestart(listener) {
       const own = () => listener();
       onRestart.add(own);
       return () => void onRestart.delete(own);
     },
-    close() {
-      closing ??= Promise.allSettled(calls).then(async () => {
-        await Promise.all([closeJobs(), link.close()]);
-      });
-      return closing;
-    },
+    close: () => link.close(),
   };
 }
 
-type Ask = Parameters<Parameters<typeof linkTo>[0]['prepare']>[0];
+function partitions({ scripts }: StoreParts): Pick<Store, 'acquire' | 'sweep'> {
+  return {
+    async acquire(count, { partitions, log: identity = '' } = {}) {
+      if (!Number.isInteger(count) || count < 1)
+        throw new RangeError(`${count} is not a number of partitions`);
+      const all = Array.from({ length: count }, (_, partition) => partition);
+      const wanted = all.filter((partition) => partitions?.includes(partition) ?? true);
+      const values = [count, identity, wanted.length, ...wanted].map(String);
+      const [outcome, ...heads] = (await scripts.run('acquire', values)) as string[];
+      if (outcome !== 'ok') throw misfit([outcome, heads[0]], { count, identity });
+      return wanted.map((partition, index): Lease => {
+        const [epoch = 0, counter = 0, offset = -1] = heads.slice(index * 3, index * 3 + 3).map(Number);
+        return { partition, epoch, counter, offset };
+      });
+    },
+    async sweep(before, upTo = Number.MAX_SAFE_INTEGER) {
+      for (let [most, passed] = [sweptAtOnce, 0]; most === sweptAtOnce; ) {
+        const values = [before, upTo, sweptAtOnce, passed].map(String);
+        const [seen, kept] = (await scripts.run('sweep', values)) as [number, number];
+        most = seen;
+        passed += kept;
+      }
+    },
+  };
+}
 
 async function checkLayout(
   ask: Ask,

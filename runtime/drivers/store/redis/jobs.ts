@@ -1,30 +1,15 @@
-import type { Log } from '../../../../core/base/log.ts';
 import type { Job, JobOwner, Jobs } from '../../../../core/ports/jobs.ts';
-import { RedisChannels } from '../../redis/channels.ts';
-import type { Link } from './link.ts';
 import { checkLimit } from './reads.ts';
-import type { Scripts } from './scripts.ts';
+import type { StoreParts } from './scripts.ts';
 
 /** Jobs of one claim. */
 const maxClaim = 1000;
 /** How often workers look for jobs that nobody told them of, ms: a message may get lost with its connection. */
 export const lookInterval = 5000;
 
-/** Jobs beside the steps that add and finish them, see `lua/jobs.lua`. */
-export function redisJobs(options: {
-  link: Link;
-  scripts: Scripts;
-  key: (name: string) => string;
-  url: string;
-  ca?: string | undefined;
-  log: Log;
-}): Jobs & { close(): Promise<void> } {
-  const { link, scripts, key } = options;
+/** Jobs beside the steps that add and finish them, see `lua/jobs.lua`. `wake`: others may have added some. */
+export function redisJobs({ link, scripts, key }: StoreParts): Jobs & { wake(): void } {
   const wakes = new Set<() => void>();
-  const wakeAll = () => {
-    for (const wake of wakes) wake();
-  };
-  const channels = new RedisChannels({ ...options, unavailable: 'store.unreachable', onBack: wakeAll });
   const work = (what: string, ...values: readonly (string | number)[]) =>
     scripts.run('work', [what, ...values.map(String)], { isRead: what === 'next' || what === 'totals' });
   const outcome = async (answer: Promise<unknown>) => ((await answer) === 1 ? 'ok' : 'lost');
@@ -75,7 +60,7 @@ export function redisJobs(options: {
       // Its own: the same function may be given twice.
       const own = () => wake();
       wakes.add(own);
-      const end = channels.listen(key('jobs-added'), own);
+      const end = link.listen(key('jobs-added'), own);
       const timer = setInterval(own, lookInterval);
       timer.unref();
       return () => {
@@ -85,6 +70,8 @@ export function redisJobs(options: {
       };
     },
 
-    close: () => channels.close(),
+    wake() {
+      for (const wake of wakes) wake();
+    },
   };
 }

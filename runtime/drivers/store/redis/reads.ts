@@ -6,29 +6,19 @@ import type {
   StoredActor,
   StoredTimer,
 } from '../../../../core/ports/store.ts';
-import type { Link } from './link.ts';
 import { compareBytes } from './rows.ts';
-import type { Scripts } from './scripts.ts';
+import type { StoreParts } from './scripts.ts';
 
 /** Entries that Redis reads in one go, so that others have their turn in between. */
 export const stretch = 256;
 /** Events of one read. */
 const maxEvents = 1000;
 
-interface ReadOptions {
-  readonly link: Link;
-  readonly scripts: Scripts;
-  /** The key of this name. */
-  readonly key: (name: string) => string;
-  /** The highest position of an event that this process has heard of. */
-  onEvents(position: number): void;
-}
-
 /** Actors, and what their owners read when they take a partition over. */
 export function actorReads({
   link,
   key,
-}: ReadOptions): Pick<Store, 'load' | 'loadAll' | 'isConsumed' | 'timers' | 'orders' | 'acknowledge'> {
+}: StoreParts): Pick<Store, 'load' | 'loadAll' | 'isConsumed' | 'timers' | 'orders' | 'acknowledge'> {
   /** A whole hash, in stretches. */
   const readAll = async (name: string): Promise<[string, string][]> => {
     const fields = new Map<string, string>();
@@ -106,7 +96,7 @@ export function actorReads({
 }
 
 /** One stream for all events, see `lua/events.lua`. */
-export function eventReads({ link, scripts, key, onEvents }: ReadOptions): EventLog {
+export function eventReads({ link, scripts, key, onEvents }: StoreParts): EventLog {
   const stretchAfter = async (position: number, { account, limit }: { account?: string; limit: number }) => {
     const answer =
       account === undefined

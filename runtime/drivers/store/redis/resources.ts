@@ -8,11 +8,10 @@ import type {
   StoredResource,
 } from '../../../../core/ports/store.ts';
 import { rankedPage } from '../ranked-page.ts';
-import type { Link } from './link.ts';
 import { type Condition, comparison, indexes, type Plan, planOf } from './plan.ts';
 import { checkLimit, stretch } from './reads.ts';
 import { type IndexedRow, placeOf, rowOf } from './rows.ts';
-import type { Scripts } from './scripts.ts';
+import type { StoreParts } from './scripts.ts';
 
 /** Rows of one read: a page of a list, and the row that tells whether another follows. */
 const maxRows = 1001;
@@ -23,15 +22,7 @@ const maxSorted = 1000;
  * Reads rows. Round trips: `get`, `find` and `count` by one condition 1, `list` 2 for its first stretch (places, then rows) and
  * 1 more when it has to choose between conditions.
  */
-export function resources({
-  link,
-  scripts,
-  key,
-}: {
-  link: Link;
-  scripts: Scripts;
-  key: (name: string) => string;
-}): ResourceReader {
+export function resources({ link, scripts, key }: StoreParts): ResourceReader {
   const rowsIn = (kind: string) => key(`rows\0${kind}`);
   const size = async (index: string): Promise<number> => Number(await link.read(['ZCARD', key(index)]));
 

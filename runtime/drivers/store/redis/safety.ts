@@ -1,5 +1,5 @@
 import { Fault } from '../../../../core/base/fault.ts';
-import { unreachable } from './failures.ts';
+import { unreachable } from '../../redis/failures.ts';
 
 export interface SafetyOptions {
   /** How often Redis must sync its log to disk, at the least. Default `everysec`. */
@@ -33,6 +33,8 @@ export async function checkSafety(ask: Ask, options: SafetyOptions): Promise<str
   }
   // It answers INFO already, and as if it kept no log: that one is switched off while it is read.
   if (info.get('loading') === '1') throw unreachable('it is loading its data');
+  // Nobody has told the sentinels yet, or this one, that another is the primary now.
+  if (info.get('role') === 'slave') throw unreachable('it is a replica');
   const run = info.get('run_id');
   if (options.allowLoss) return run;
   const settings = await Promise.all(
@@ -68,7 +70,7 @@ async function settingOf(ask: Ask, name: string): Promise<string | undefined> {
     if (error instanceof Fault && error.code !== 'store.refused') throw error;
     return [];
   });
-  return (answer as string[])[1];
+  return Array.isArray(answer) ? answer[1] : (answer as Record<string, string>)[name];
 }
 
 function infoOf(text: unknown): Map<string, string> {

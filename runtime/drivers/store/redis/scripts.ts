@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Link } from './link.ts';
+import type { RedisLink } from '../../redis/link.ts';
+import { RedisScripts } from '../../redis/scripts.ts';
 
 /** Every script, with what is put before it besides `shared`. Its header says what it takes and answers. */
 const parts = {
@@ -16,39 +16,35 @@ const parts = {
 export type ScriptName = keyof typeof parts;
 
 export interface Scripts {
-  /** What Redis must load before it can run them. */
-  readonly texts: readonly string[];
+  load: RedisScripts<ScriptName>['load'];
   /** `isRead`: a failure says that nothing happened. */
   run(name: ScriptName, values: readonly string[], options?: { isRead?: boolean }): Promise<unknown>;
 }
 
+/** What the parts of the store share. */
+export interface StoreParts {
+  readonly link: RedisLink;
+  readonly scripts: Scripts;
+  /** The key of this name. */
+  readonly key: (name: string) => string;
+  /** The log has this position now. */
+  onEvents(position: number): void;
+}
+
 /** @param change for tests that break a script on purpose: gets each with its name */
 export function scripts(
-  { link, heads }: { link: () => Link; heads: string },
+  { link, heads }: { link: () => RedisLink; heads: string },
   change = (_: ScriptName, text: string) => text,
 ): Scripts {
-  const all = new Map(
-    (Object.keys(parts) as ScriptName[]).map((name) => {
-      const text = change(name, ['shared', ...parts[name], name].map(read).join('\n'));
-      return [name, { text, hash: createHash('sha1').update(text).digest('hex') }];
-    }),
-  );
+  const names = Object.keys(parts) as ScriptName[];
+  const texts = names.map((name) => [
+    name,
+    change(name, ['shared', ...parts[name], name].map(read).join('\n')),
+  ]);
+  const all = new RedisScripts<ScriptName>(Object.fromEntries(texts));
   return {
-    texts: [...all.values()].map(({ text }) => text),
-    async run(name, values, { isRead = false } = {}) {
-      const { text, hash } = all.get(name)!;
-      const via = isRead ? 'read' : 'write';
-      // A script that fails half way has written half: what it is given must be right before.
-      const wrong = values.findIndex((value) => typeof value !== 'string');
-      if (wrong >= 0) throw new TypeError(`${name} has ${typeof values[wrong]} where it needs text`);
-      try {
-        return await link()[via](['EVALSHA', hash, '1', heads, ...values]);
-      } catch (error) {
-        // Every new connection loads them, so somebody has told Redis to forget them since.
-        if (!(error instanceof Error && /\bNOSCRIPT\b/.test(error.message))) throw error;
-        return link()[via](['EVAL', text, '1', heads, ...values]);
-      }
-    },
+    load: (ask) => all.load(ask),
+    run: (name, values, { isRead } = {}) => all.run(link(), { name, keys: [heads], values, isRead }),
   };
 }
 

@@ -7,21 +7,16 @@ import type {
   Store,
 } from '../../../../core/ports/store.ts';
 import { headerOf } from './rows.ts';
-import type { Scripts } from './scripts.ts';
+import type { StoreParts } from './scripts.ts';
 
 /** Rows of one step or write. More are a bug, and would stop Redis for everybody. */
 const maxRows = 4096;
 
-/** The writes, each one script: all or nothing. `onEvents`: the log has this position now. */
-export function writes(options: {
-  scripts: Scripts;
-  onEvents(position: number): void;
-}): Pick<Store, 'commit' | 'commitAll' | 'write'> {
-  const { scripts } = options;
-
+/** The writes, each one script: all or nothing. */
+export function writes({ scripts, onEvents }: StoreParts): Pick<Store, 'commit' | 'commitAll' | 'write'> {
   /** The positions of so many events, the last of which has this one. */
   const positions = (count: number, last: string): number[] => {
-    if (count > 0) options.onEvents(Number(last));
+    if (count > 0) onEvents(Number(last));
     return Array.from({ length: count }, (_, index) => Number(last) - count + 1 + index);
   };
 

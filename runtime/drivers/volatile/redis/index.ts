@@ -1,27 +1,28 @@
+import { readFileSync } from 'node:fs';
 import { Fault } from '../../../../core/base/fault.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Json, Volatile } from '../../../../core/ports/volatile.ts';
-import { RedisChannels } from '../../redis/channels.ts';
-import { RedisConnection } from '../../redis/connection.ts';
-import { redisScript, type ScriptChange } from '../../redis/script.ts';
+import { type LinkOptions, RedisLink } from '../../redis/link.ts';
+import { RedisScripts } from '../../redis/scripts.ts';
+import type { RedisPlace } from '../../redis/sentinels.ts';
 import { mostEntries } from '../memory.ts';
 
 /** Expired entries that one `set` sweeps. */
 const redisSweep = 1000;
 /** Entries that are set at one go, while Redis serves no other client. */
 const redisPage = 500;
+/** How long an answer is waited for, ms. */
+const answer = 3000;
 
-export interface RedisVolatileOptions {
-  /** `redis://` or `rediss://`. */
-  readonly url: string;
-  /** Authority that signed its certificate, as PEM. Default: those of the system. */
-  readonly ca?: string;
+export interface RedisVolatileOptions extends RedisPlace {
   /** Deployments with different ones know nothing of each other. */
   readonly namespace: string;
   readonly log: Log;
   /** Default `volatile.mostEntries`, for all nodes together. */
   readonly entries?: number;
-  readonly change?: ScriptChange;
+  readonly limits?: LinkOptions['limits'];
+  /** For tests that break the script on purpose. */
+  readonly change?: (name: string, text: string) => string;
 }
 
 /**
@@ -30,34 +31,36 @@ export interface RedisVolatileOptions {
  * happened.
  */
 export function redisVolatile(options: RedisVolatileOptions): Volatile {
-  const { url, ca, namespace, log, entries: most = mostEntries } = options;
+  const { namespace, entries: most = mostEntries, change = (_, text) => text } = options;
   // The braces keep all keys of a deployment together, should Redis be a cluster.
   const prefix = `{${namespace}}:volatile`;
-  const ends = `${prefix}:ends`;
   const valueKey = (key: string) => `${prefix}:value:${key}`;
   const channel = (topic: string) => `${prefix}:topic:${topic}`;
-  const reached = { url, ca, log, unavailable: 'volatile.unavailable' };
-  const connection = new RedisConnection(reached);
-  const channels = new RedisChannels(reached);
-  const setScript = redisScript(new URL('set.lua', import.meta.url), options.change);
+  const set = change('set', readFileSync(new URL('set.lua', import.meta.url), 'utf8'));
+  const scripts = new RedisScripts({ set });
+  const link = new RedisLink({
+    ...options,
+    limits: { answer, ...options.limits },
+    prepare: (ask) => scripts.load(ask),
+  });
 
   return {
     async set(entries, { lasts }) {
-      const counts = await connection.ask((client) =>
-        // All at once, so one trip; in parts, so that Redis has time for others in between.
-        Promise.all(
-          parts(entries, redisPage).map((part) =>
-            setScript.run(client, {
-              keys: [ends, ...part.map(({ key }) => valueKey(key))],
-              args: [
-                ...[Math.ceil(lasts), most, redisSweep].map(String),
-                ...part.flatMap(({ key, value }) => [key, JSON.stringify(value)]),
-              ],
-            }),
-          ),
-        ),
+      // All at once, so one trip; in parts, so that Redis has time for others in between.
+      const counts = parts(entries, redisPage).map((part) =>
+        scripts.run(link, {
+          name: 'set',
+          keys: [`${prefix}:ends`, ...part.map(({ key }) => valueKey(key))],
+          values: [
+            ...[Math.ceil(lasts), most, redisSweep].map(String),
+            ...part.flatMap(({ key, value }) => [key, JSON.stringify(value)]),
+          ],
+        }),
       );
-      const refused = counts.reduce<number>((sum, count) => sum + Number(count), 0);
+      const refused = (await Promise.all(counts).catch(unavailable)).reduce<number>(
+        (sum, count) => sum + Number(count),
+        0,
+      );
       if (refused === 0) return;
       const message = `${most} facts are kept already; ${refused} new ones were refused`;
       throw new Fault('volatile.full', { status: 503, message, retryAfter: 5 });
@@ -65,25 +68,26 @@ export function redisVolatile(options: RedisVolatileOptions): Volatile {
 
     async get(keys) {
       if (keys.length === 0) return [];
-      const texts = await connection.ask((client) => client.mGet(keys.map(valueKey)));
-      return texts.map((text) => (text === null ? undefined : JSON.parse(text)));
+      const texts = await link.read(['MGET', ...keys.map(valueKey)]).catch(unavailable);
+      return (texts as (string | null)[]).map((text) => (text === null ? undefined : JSON.parse(text)));
     },
 
     async announce(topic, message) {
-      // Now: the caller may change it meanwhile.
-      const text = JSON.stringify(message);
-      await channels.settled();
-      await connection.ask((client) => client.publish(channel(topic), text));
+      await link.write(['PUBLISH', channel(topic), JSON.stringify(message)]).catch(unavailable);
     },
 
     listen(topic, hear) {
-      return channels.listen(channel(topic), (text) => hear(JSON.parse(text) as Json));
+      return link.listen(channel(topic), (text) => hear(JSON.parse(text) as Json));
     },
 
-    async close() {
-      await Promise.all([channels.close(), connection.close()]);
-    },
+    close: () => link.close(),
   };
+}
+
+function unavailable(error: unknown): never {
+  if (!(error instanceof Fault)) throw error;
+  const { message } = error;
+  throw new Fault('volatile.unavailable', { status: 503, message, retryAfter: 1, cause: error });
 }
 
 function parts<Item>(items: readonly Item[], size: number): Item[][] {

@@ -1,4 +1,4 @@
-import { Fault } from '../../../../core/base/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 
 /** The client's module, which is loaded with the first connection. */
 export type Redis = typeof import('redis');
