@@ -1098,7 +1098,7 @@ export interface Api {
   testWebhook(call: {
       readonly id: string;
       readonly body: {
-        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'plugin.reaction_parked';
+        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked';
       };
     } & OnceOptions): Promise<WebhookLogEntry>;
   /** Creates a webhook. 201 with the webhook; its secret is never shown. `POST /api/webhook` */
@@ -1107,7 +1107,7 @@ export interface Api {
         readonly name: string;
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
-        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'plugin.reaction_parked'>;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked'>;
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
         readonly sharedSecret?: string | null;
@@ -1164,7 +1164,7 @@ export interface Api {
         readonly name: string;
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
-        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'multistream.connected' | 'multistream.error' | 'multistream.disconnected' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'plugin.reaction_parked'>;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked'>;
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
         readonly sharedSecret?: string | null;
