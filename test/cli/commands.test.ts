@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { millrace as command } from '../../cli/commands.ts';
 import { contractVersion } from '../../core/plugin/plugin.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
@@ -18,8 +19,25 @@ interface Ended {
   readonly error: string;
 }
 
-/** `millrace` with the Bun of these tests, in a folder of its own. */
-function millrace(...words: readonly string[]): Promise<Ended> {
+/** The command in this process: it must not depend on the folder that it is run in. */
+async function millrace(...words: readonly string[]): Promise<Ended> {
+  const printed = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((text) => {
+      printed[name] += String(text);
+      return true;
+    }),
+  );
+  try {
+    const code = await command(words);
+    return { code: code ?? -1, out: printed.stdout, error: printed.stderr };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** The same in a process of its own, in a folder of its own. */
+function inFolder(...words: readonly string[]): Promise<Ended> {
   const main = join(import.meta.dirname, '../../cli/main.ts');
   const env = { PATH: process.env.PATH ?? '', HOME: folder };
   return new Promise((resolve) =>
@@ -30,6 +48,11 @@ function millrace(...words: readonly string[]): Promise<Ended> {
 }
 
 describe('millrace', () => {
+  it('is a process that ends with the exit code', async () => {
+    expect(await inFolder('version', '--json')).toMatchObject({ code: 0, error: '' });
+    expect(await inFolder('strat')).toMatchObject({ code: 2, out: '' });
+  });
+
   it('without a command shows all of them, as a wrong usage', async () => {
     const { code, out, error } = await millrace();
     expect([code, out]).toEqual([2, '']);
@@ -70,14 +93,14 @@ describe('millrace', () => {
 describe('millrace start', () => {
   it('ends with 78 where the config is wrong', async () => {
     await writeFile(join(folder, 'wrong.yaml'), 'http: {port: nonsense}\n');
-    const { code, error } = await millrace('start', '--config', 'wrong.yaml');
+    const { code, error } = await inFolder('start', '--config', 'wrong.yaml');
     expect([code, error]).toEqual([78, expect.stringContaining('http.port: expected integer')]);
   });
 });
 
 describe('millrace plugin new', () => {
   it('writes a package', async () => {
-    expect(await millrace('plugin', 'new', '@acme/live-captions')).toMatchObject({ code: 0, error: '' });
+    expect(await inFolder('plugin', 'new', '@acme/live-captions')).toMatchObject({ code: 0, error: '' });
     const files = (await readdir(join(folder, 'live-captions'))).sort();
     expect(files).toEqual(
       ['.gitignore', 'README.md', 'index.test.ts', 'index.ts', 'package.json', 'tsconfig.json'].sort(),
@@ -93,7 +116,9 @@ describe('millrace plugin new', () => {
   });
 
   it('gives a name without a scope to a package of Millrace, in the folder that it is told', async () => {
-    expect(await millrace('plugin', 'new', 'views', '--dir', 'some/where')).toMatchObject({ code: 0 });
+    expect(await millrace('plugin', 'new', 'views', '--dir', join(folder, 'some/where'))).toMatchObject({
+      code: 0,
+    });
     const written = await readFile(join(folder, 'some/where/package.json'), 'utf8');
     expect(JSON.parse(written).name).toBe('millrace-views');
   });
@@ -103,10 +128,10 @@ describe('millrace plugin new', () => {
     ['@Acme/views', 2, 'expected an id in kebab-case'],
     ['../views', 2, 'expected an id in kebab-case'],
     ['streams', 2, 'streams is a plugin that comes with Millrace'],
-    ['full', 1, 'is not empty'],
+    ['views', 1, 'is not empty'],
   ])('refuses %s', async (id, code, said) => {
     await mkdir(join(folder, 'full/x'), { recursive: true });
-    const ended = await millrace('plugin', 'new', id);
+    const ended = await millrace('plugin', 'new', id, '--dir', join(folder, 'full'));
     expect([ended.code, ended.out]).toEqual([code, '']);
     expect(ended.error).toContain(said);
   });
@@ -114,7 +139,7 @@ describe('millrace plugin new', () => {
 
 describe('millrace plugin test', () => {
   it('says what is missing', async () => {
-    expect(await millrace('plugin', 'test')).toEqual({
+    expect(await inFolder('plugin', 'test')).toEqual({
       ...{ code: 1, out: '' },
       error: 'millrace plugin test: vitest is not installed here: npm install --save-dev vitest\n',
     });
@@ -128,9 +153,13 @@ const route = (name) => new Elysia().get('/api/' + name, () => new Response(), s
 `;
   const plugin = (keys: string) =>
     `${head}export default definePlugin({ id: 'views', summary: 'counts views', contract: ${contractVersion}, ${keys} });\n`;
+  let count = 0;
+  const checkedFile = () => join(folder, `checked-${count}.ts`);
   const check = async (source: string, ...words: readonly string[]) => {
-    await writeFile(join(folder, 'checked.ts'), source);
-    return millrace('plugin', 'check', './checked.ts', ...words);
+    // A module is loaded once.
+    count += 1;
+    await writeFile(checkedFile(), source);
+    return millrace('plugin', 'check', checkedFile(), ...words);
   };
 
   it('says what a plugin adds', async () => {
@@ -140,7 +169,7 @@ const route = (name) => new Elysia().get('/api/' + name, () => new Response(), s
     );
     expect([code, error]).toEqual([0, '']);
     expect(out).toMatch(
-      /^views fits: counts views \(.*\/checked\.ts\)\n {2}routes: GET \/api\/getViews: x\n/,
+      /^views fits: counts views \(.*\/checked-\d+\.ts\)\n {2}routes: GET \/api\/getViews: x\n/,
     );
     for (const line of ['fields: stream.views', 'events: views.many', 'config keys: most'])
       expect(out).toContain(`\n  ${line}\n`);
@@ -190,7 +219,7 @@ const route = (name) => new Elysia().get('/api/' + name, () => new Response(), s
   ])('tells of %s', async (_, source, problem) => {
     const { code, out, error } = await check(source);
     expect([code, out]).toEqual([1, '']);
-    expect(error).toMatch(/^\.\/checked\.ts does not work:\n {2}- /);
+    expect(error).toMatch(/^\/.*\/checked-\d+\.ts does not work:\n {2}- /);
     expect(error).toMatch(problem);
     expect(error).not.toMatch(/^ {4}at /m);
   });
@@ -205,23 +234,25 @@ const route = (name) => new Elysia().get('/api/' + name, () => new Response(), s
 
   it('takes the config of the deployment, whichever way that names the plugin', async () => {
     await mkdir(join(folder, 'deployment'), { recursive: true });
-    const config = 'plugins: {"../checked.ts": {url: "x"}, recordings: false}\n';
+    const config = 'plugins: {"../near.ts": {url: "x"}, recordings: false}\n';
     await writeFile(join(folder, 'deployment/millrace.yaml'), config);
     const source = plugin(
       "config: object({ url: Type.String() }), reactions: { 'recording.ready': async () => {} }",
     );
-    const { code, error } = await check(source, '--config', 'deployment/millrace.yaml');
+    await writeFile(join(folder, 'near.ts'), source);
+    const words = ['--config', 'deployment/millrace.yaml'];
+    const { code, error } = await inFolder('plugin', 'check', 'near.ts', ...words);
     expect([code, error.trim().split('\n')]).toEqual([
       1,
       [
-        './checked.ts does not work:',
+        'near.ts does not work:',
         '  - plugin views: reacts to recording.ready, an event that no enabled plugin emits',
       ],
     ]);
   });
 
   it('ends with 78 where the config cannot be read', async () => {
-    const { code, error } = await check(plugin(''), '--config', 'none.yaml');
+    const { code, error } = await check(plugin(''), '--config', join(folder, 'none.yaml'));
     expect([code, error]).toEqual([78, expect.stringContaining('none.yaml')]);
   });
 });

@@ -1,0 +1,85 @@
+import { parseArgs } from 'node:util';
+import { didYouMean } from '../core/base/near-miss.ts';
+import { type Command, complain, exits, type Given, print } from './command.ts';
+import { pluginCheck } from './plugin-check.ts';
+import { pluginNew } from './plugin-new.ts';
+import { pluginTest } from './plugin-test.ts';
+import { start } from './start.ts';
+import { version } from './version.ts';
+
+const commands: readonly Command[] = [start, pluginNew, pluginTest, pluginCheck, version];
+
+/**
+ * `millrace <command>`: finds the command and runs it with its arguments. Resolves with the exit code; undefined: the process goes on,
+ * and ends itself.
+ */
+export async function millrace(words: readonly string[]): Promise<number | undefined> {
+  if (words.length === 0) return refuse(overview());
+  if (words[0] === '--version') return run(version, []);
+  if (words[0] === 'help' || words[0] === '--help' || words[0] === '-h') return help(words.slice(1));
+  const command = find(words);
+  if (!command) return refuse(`millrace: ${unknown(words)}`);
+  const rest = words.slice(command.name.split(' ').length);
+  return rest.includes('--help') || rest.includes('-h') ? help([command.name]) : run(command, rest);
+}
+
+function find(words: readonly string[]): Command | undefined {
+  return commands.find(({ name }) => name === words.slice(0, name.split(' ').length).join(' '));
+}
+
+async function run(command: Command, words: readonly string[]): Promise<number | undefined> {
+  const given = read(command, words);
+  if (typeof given !== 'string') return command.run(given);
+  return refuse(`millrace ${command.name}: ${given}\n\n${usageOf(command)}`);
+}
+
+/** The arguments, or what is wrong with them. */
+function read(command: Command, words: readonly string[]): Given | string {
+  const { least, most } = command.arguments ?? { least: 0, most: 0 };
+  try {
+    const { values, positionals } = parseArgs({
+      ...{ args: [...words], options: command.options ?? {}, allowPositionals: true },
+    });
+    const count = positionals.length;
+    if (count < least) return 'an argument is missing.';
+    if (count > most) return `there is an argument too many: ${positionals[most]}`;
+    return { arguments: positionals, options: values as Given['options'] };
+  } catch (error) {
+    return (error as Error).message.split('. ')[0] ?? '';
+  }
+}
+
+function help(words: readonly string[]): number {
+  if (words.length === 0) {
+    print(overview());
+    return exits.fine;
+  }
+  const command = find(words);
+  if (!command) return refuse(`millrace: ${unknown(words)}`);
+  print([usageOf(command), command.summary, command.details].filter(Boolean).join('\n\n'));
+  return exits.fine;
+}
+
+function overview(): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  return ['Usage: millrace <command>', '', ...lines, '', 'More: millrace help <command>'].join('\n');
+}
+
+function usageOf({ name, usage }: Command): string {
+  return `Usage: millrace ${name} ${usage}`.trim();
+}
+
+function unknown(words: readonly string[]): string {
+  const names = commands.map(({ name }) => name);
+  const group = names.filter((name) => name.startsWith(`${words[0]} `));
+  if (group.length > 0 && words.length === 1) return `${words[0]} is one of: ${group.join(', ')}.`;
+  const typed = group.length > 0 ? words.slice(0, 2).join(' ') : (words[0] ?? '');
+  const near = didYouMean(typed, [...names, 'help']) || didYouMean(typed, ['plugin']);
+  return `there is no command ${typed}${near || `; there are ${names.join(', ')}`}`;
+}
+
+function refuse(text: string): number {
+  complain(text);
+  return exits.usage;
+}
