@@ -1,6 +1,6 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
-import type { Counter, Metrics } from '../../core/base/metrics.ts';
+import type { Counter, Family, Metrics } from '../../core/base/metrics.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 
 /** Events that one plugin may emit at once on one node: more than any step of a feature has. */
@@ -27,12 +27,9 @@ export class EmitGate {
     const { clock, metrics, plugin, signal } = options;
     this.#options = options;
     this.#filledAt = clock.now();
-    const counter = metrics.counter(
-      'millrace_event_floods_total',
-      'Events of plugins that emitted too many at once, by outcome: `waited` were slowed down, `refused` were not written.',
-    );
-    this.#waited = counter.with({ plugin, outcome: 'waited' });
-    this.#refused = counter.with({ plugin, outcome: 'refused' });
+    const counts = floodCounts(metrics);
+    this.#waited = counts.with({ plugin, outcome: 'waited' });
+    this.#refused = counts.with({ plugin, outcome: 'refused' });
     signal.addEventListener('abort', () => this.#end());
   }
 
@@ -86,6 +83,14 @@ export class EmitGate {
     this.#cancel?.();
     for (const { refuse } of this.#waiting.splice(0)) refuse(stopping());
   }
+}
+
+/** By plugin and outcome. */
+export function floodCounts(metrics: Metrics): Family<Counter> {
+  return metrics.counter(
+    'millrace_event_floods_total',
+    'Events of plugins that emitted too many at once: `waited` were slowed down, `refused` were not written.',
+  );
 }
 
 interface EmitGateOptions {

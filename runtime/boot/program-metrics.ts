@@ -9,6 +9,7 @@ import type { Media } from '../../core/ports/media.ts';
 import type { Recorder } from '../../core/ports/recorder.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ActorRuntime } from '../actors/actor-runtime.ts';
+import { floodCounts } from '../actors/emit-gate.ts';
 
 /** What the parts of a running program know anyway; they are asked when somebody reads the metrics. */
 export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
@@ -27,6 +28,8 @@ export function measureProgram(metrics: Metrics, parts: ProgramParts): void {
   if (recorder) measureRecorder(metrics, recorder);
   if (converter) measureConverter(metrics, converter);
   countEvents(metrics, parts);
+  // So that its name is there before a plugin emits.
+  floodCounts(metrics);
 }
 
 type Readings = Readonly<Record<string, readonly [help: string, read: () => number]>>;
