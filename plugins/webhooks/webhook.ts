@@ -77,7 +77,7 @@ export const webhookSchema = object(
     streamId: optional.string({ description: 'Only events of this stream are sent.' }),
     format: optional.string({
       description:
-        'Who created it through a plugin chose another form of deliveries; absent for that of this API.',
+        'Form of its requests, if a plugin created it for clients of another API. Absent: that of this API.',
       examples: ['mux'],
     }),
     userId: idSchema,
