@@ -19,13 +19,18 @@ export function worldWith(
 }
 
 /** Fails unless the main work of the program goes on: a stream is made, a broadcast of it plays, clients hear of it. */
-export async function expectTheRestToWork(w: World): Promise<void> {
+export async function expectTheRestToWork(
+  w: World,
+  { hasPlayback = true }: { hasPlayback?: boolean } = {},
+): Promise<void> {
   const stream = await w.given.stream({ name: 'The rest' });
   const publish = await w.given.broadcast(stream);
   const shown = await w.request('GET', `/api/stream/${stream.id}`);
   expect([shown.status, shown.body.isActive]).toEqual([200, true]);
   const playback = await w.request('GET', `/api/playback/${stream.playbackId}`, { key: null });
-  expect([playback.status, playback.body.type, playback.body.meta?.live]).toEqual([200, 'live', 1]);
+  if (hasPlayback)
+    expect([playback.status, playback.body.type, playback.body.meta?.live]).toEqual([200, 'live', 1]);
+  else expect([playback.status, playback.body.code]).toEqual([503, 'plugin.failed']);
   const list = await w.request('GET', '/api/stream');
   expect(list.body.map(({ id }: { id: string }) => id)).toContain(stream.id);
   const started = (await w.events()).filter(
