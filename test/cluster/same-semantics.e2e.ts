@@ -19,5 +19,7 @@ describe('as one of several nodes', async () => {
   await import('../plugins/takeover.test.ts');
   await import('../plugins/tasks/work.test.ts');
   await import('../plugins/tasks/turns.test.ts');
+  await import('../plugins/broken/off.test.ts');
+  await import('../plugins/system/parked.test.ts');
   await import('../webhooks/webhooks.test.ts');
 });

@@ -193,7 +193,10 @@ describe('a plugin that is off', () => {
   });
 });
 
-describe('a plugin that cannot settle what an earlier process left', () => {
+/** On several nodes it is told again: test/kernel/tell-lost.test.ts. */
+const isClustered = process.env.MILLRACE_WORLD === 'cluster';
+
+describe.skipIf(isClustered)('a plugin that cannot settle what an earlier process left', () => {
   it.each([
     ['throws', fails('no books'), 'it could not settle what a lost process left: no books'],
     [
