@@ -108,10 +108,10 @@ export class Ingest implements MediaSink {
     const { bytes } = this.video;
     const time = this.#place(VIDEO, timestamp, now);
     if (message.isKey) this.#meter.key();
+    const { at, cts, isKey } = message;
     if (this.#samples?.isActive)
-      this.#samples.video(bytes, message.unwrap(bytes, start), message.end, time, message.isKey, now);
-    if (!this.#cutter.video(message.at, message.end, time, message.cts, message.isKey, now))
-      this.#drop(this.#picture, start, end);
+      this.#samples.video(bytes, message.unwrap(bytes, start), message.end, time, isKey, now, at, cts);
+    if (!this.#cutter.video(at, message.end, time, cts, isKey, now)) this.#drop(this.#picture, start, end);
   }
 
   onAudio(start: number, end: number, timestamp: number): void {
@@ -122,7 +122,7 @@ export class Ingest implements MediaSink {
     const length = message.codec === AUDIO_OPUS ? opusDuration(bytes, message.at, message.end) : 0;
     const time = this.#place(AUDIO, timestamp, now);
     if (this.#samples?.isActive)
-      this.#samples.audio(bytes, message.unwrap(bytes, start), message.end, time, now);
+      this.#samples.audio(bytes, message.unwrap(bytes, start), message.end, time, now, message.at);
     if (!this.#cutter.audio(message.at, message.end, time, length, now)) this.#drop(this.#sound, start, end);
   }
 

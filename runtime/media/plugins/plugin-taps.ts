@@ -13,7 +13,7 @@ import type { PluginPublish } from './plugin-publish.ts';
 
 /**
  * The subscribers of plugins to one publish. Whatever they do, what calls this does not notice: one that throws is not called
- * again. Messages are read once for all of them.
+ * again.
  */
 export class PluginTaps implements Subscriber, SampleSubscriber {
   readonly #timer: () => number;
@@ -115,23 +115,28 @@ export class PluginTaps implements Subscriber, SampleSubscriber {
     this.#each(this.#taps, (subscriber) => subscriber.configure?.(shown));
   }
 
-  video(bytes: Uint8Array, start: number, end: number, time: number, isKey: boolean): void {
-    const message = this.#video;
-    message.read(bytes, start, end);
+  video(
+    bytes: Uint8Array,
+    _start: number,
+    end: number,
+    time: number,
+    isKey: boolean,
+    _now: number,
+    at: number,
+    shift: number,
+  ): void {
     const sample = this.#picture;
     if (time > sample.time) sample.time = time;
-    sample.shift = message.cts;
+    sample.shift = shift;
     sample.isKey = isKey;
-    sample.bytes = bytes.subarray(message.at, message.end);
+    sample.bytes = bytes.subarray(at, end);
     this.#give(sample);
   }
 
-  audio(bytes: Uint8Array, start: number, end: number, time: number): void {
-    const message = this.#audio;
-    message.read(bytes, start, end);
+  audio(bytes: Uint8Array, _start: number, end: number, time: number, _now: number, at: number): void {
     const sample = this.#sound;
     if (time > sample.time) sample.time = time;
-    sample.bytes = bytes.subarray(message.at, message.end);
+    sample.bytes = bytes.subarray(at, end);
     this.#give(sample);
   }
 

@@ -16,7 +16,7 @@ class SampleFan implements SampleSubscriber {
   }
 
   get isActive(): boolean {
-    for (const one of this.#all) if (one.isActive) return true;
+    for (let index = 0; index < this.#all.length; index += 1) if (this.#all[index].isActive) return true;
     return false;
   }
 
@@ -32,11 +32,26 @@ class SampleFan implements SampleSubscriber {
     for (const one of this.#all) one.configureAudio(header);
   }
 
-  video(bytes: Uint8Array, start: number, end: number, time: number, isKey: boolean, now: number): void {
-    for (const one of this.#all) if (one.isActive) one.video(bytes, start, end, time, isKey, now);
+  video(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    time: number,
+    isKey: boolean,
+    now: number,
+    at: number,
+    shift: number,
+  ): void {
+    for (let index = 0; index < this.#all.length; index += 1) {
+      const one = this.#all[index];
+      if (one.isActive) one.video(bytes, start, end, time, isKey, now, at, shift);
+    }
   }
 
-  audio(bytes: Uint8Array, start: number, end: number, time: number, now: number): void {
-    for (const one of this.#all) if (one.isActive) one.audio(bytes, start, end, time, now);
+  audio(bytes: Uint8Array, start: number, end: number, time: number, now: number, at: number): void {
+    for (let index = 0; index < this.#all.length; index += 1) {
+      const one = this.#all[index];
+      if (one.isActive) one.audio(bytes, start, end, time, now, at);
+    }
   }
 }

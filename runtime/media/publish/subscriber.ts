@@ -55,9 +55,21 @@ export interface SampleSubscriber {
   /** Another header is in force. */
   configureVideo(header: PublishedHeader<VideoConfig>): void;
   configureAudio(header: PublishedHeader<AudioConfig>): void;
-  /** Numbers one by one, because this is called for every message. */
-  video(bytes: Uint8Array, start: number, end: number, time: number, isKey: boolean, now: number): void;
-  audio(bytes: Uint8Array, start: number, end: number, time: number, now: number): void;
+  /**
+   * Numbers one by one, because this is called for every message. The frame itself is `bytes[at, end)`; `shift`: by how much later
+   * it is shown than decoded, ms.
+   */
+  video(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    time: number,
+    isKey: boolean,
+    now: number,
+    at: number,
+    shift: number,
+  ): void;
+  audio(bytes: Uint8Array, start: number, end: number, time: number, now: number, at: number): void;
 }
 
 export interface PublishedHeader<C> {

@@ -38,8 +38,8 @@ test('several subscribers get each sample once, those alone that want any', () =
   fan.announce({ hasVideo: true, hasAudio: true, frameRate: 30, videoRate: undefined, audioRate: undefined });
   fan.configureVideo({} as never);
   fan.configureAudio({} as never);
-  fan.video(bytes, 0, 4, 0, true, 0);
-  fan.audio(bytes, 0, 4, 0, 0);
+  fan.video(bytes, 0, 4, 0, true, 0, 0, 0);
+  fan.audio(bytes, 0, 4, 0, 0, 0);
   const headers = ['announce', 'configureVideo', 'configureAudio'];
   expect(idle.calls).toEqual(headers);
   for (const { calls } of [one, two]) expect(calls).toEqual([...headers, 'video', 'audio']);
