@@ -43,6 +43,9 @@ interface Subject {
 }
 
 const partitions = 16;
+/** Steps that make a node warm, and the most seconds that they may take. */
+const warmSteps = 20_000;
+const mostWarm = 20;
 const clock = systemClock();
 const log = jsonLog({ level: 'error', now: clock.now, write: (line) => console.error(line) });
 const say = (line: StepLine) => console.log(JSON.stringify(line));
@@ -142,6 +145,14 @@ async function spawned(actors: Actors, load: StepPlan['loads'][number]): Promise
   return ids;
 }
 
+/** Code that has run little is slow: a cold node takes twice the time of a warm one. */
+async function warm(actors: Actors): Promise<void> {
+  const ids = await spawned(actors, { callers: 500, partitions });
+  const call = (index: number) => actors.ask(counter, ids[index]!, { type: 'count' });
+  for (let steps = 0, seconds = 0; steps < warmSteps && seconds < mostWarm; seconds += 1)
+    steps += await atDepth(ids.length, { seconds: 1, call });
+}
+
 /** How long asks take at a fixed rate, whatever the answers do, ms. */
 async function latencies(actors: Actors, { rate, seconds }: StepPlan): Promise<number[]> {
   const ids = await spawned(actors, { callers: 1000, partitions });
@@ -163,6 +174,7 @@ async function latencies(actors: Actors, { rate, seconds }: StepPlan): Promise<n
 
 const plan = JSON.parse(process.argv[2] ?? '') as StepPlan;
 const { actors, stop } = await (plan.engines ? clustered(plan.engines) : alone(plan.folder));
+await warm(actors);
 for (const load of plan.loads) {
   const ids = await spawned(actors, load);
   const call = (index: number) => actors.ask(counter, ids[index]!, { type: 'count' });

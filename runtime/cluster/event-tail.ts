@@ -23,6 +23,9 @@ export class EventTail {
   #isReading = false;
   #isStopped = true;
   #stops: (() => void)[] = [];
+  /** The newest that this node has written. */
+  #newest = 0;
+  #isAnnouncing = false;
 
   constructor(options: TailOptions) {
     this.#options = options;
@@ -46,19 +49,17 @@ export class EventTail {
 
   /** This node has written these. */
   committed(events: readonly LoggedEvent[]): void {
-    const { own, volatile, log } = this.#options;
+    const { own } = this.#options;
     for (const event of events) {
       own.publish(event);
       // The next one on the log need not be read.
       if (!this.#isStopped && event.position === this.#last + 1) this.#tell(event);
       else if (event.position > this.#last) this.wake();
     }
-    const newest = events.at(-1)?.position;
-    if (newest === undefined) return;
-    volatile.announce(topic, newest).catch((error: unknown) =>
-      // They look by themselves.
-      log.debug('other nodes could not be told of events', { error }),
-    );
+    const newest = events.at(-1)?.position ?? 0;
+    if (newest <= this.#newest) return;
+    this.#newest = newest;
+    if (!this.#isAnnouncing) void this.#announce();
   }
 
   /** There may be events that nobody here has heard of. */
@@ -70,6 +71,19 @@ export class EventTail {
   #tell(event: LoggedEvent): void {
     this.#last = event.position;
     this.#options.hub.publish(event);
+  }
+
+  /** One word at a time, and of many events that of the newest: that is all the others need. */
+  async #announce(): Promise<void> {
+    const { volatile, log } = this.#options;
+    this.#isAnnouncing = true;
+    for (let told = 0; told < this.#newest; ) {
+      told = this.#newest;
+      // They look by themselves.
+      const failed = (error: unknown) => log.debug('other nodes could not be told of events', { error });
+      await volatile.announce(topic, told).catch(failed);
+    }
+    this.#isAnnouncing = false;
   }
 
   async #read(): Promise<void> {
