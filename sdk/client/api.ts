@@ -344,7 +344,7 @@ export type Webhook = {
   readonly events: readonly string[];
   /** Only events of this stream are sent. */
   readonly streamId?: string;
-  /** Who created it through a plugin chose another form of deliveries; absent for that of this API. */
+  /** Form of its requests, if a plugin created it for clients of another API. Absent: that of this API. */
   readonly format?: string;
   readonly userId: string;
   /** Epoch milliseconds. */
