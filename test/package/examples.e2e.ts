@@ -12,7 +12,7 @@ import { run } from '../e2e/harness/film-tools.ts';
 import { hlsPage } from '../e2e/harness/hls-page.ts';
 import { root, type Server, startServer } from '../e2e/harness/server.ts';
 import { lasting, until } from '../e2e/harness/wait.ts';
-import { npm, packedSite } from '../kit/packed.ts';
+import { npm, packedSite } from './packed.ts';
 
 let site: Awaited<ReturnType<typeof packedSite>>;
 

@@ -9,7 +9,7 @@ import { broadcast } from '../e2e/harness/ffmpeg.ts';
 import { root } from '../e2e/harness/server.ts';
 import { until } from '../e2e/harness/wait.ts';
 import { findFreePorts } from '../kit/free-ports.ts';
-import { outsideEnv, packedSite } from '../kit/packed.ts';
+import { outsideEnv, packedSite } from './packed.ts';
 
 let site: Awaited<ReturnType<typeof packedSite>> | undefined;
 // Thousands of files.

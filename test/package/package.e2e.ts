@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { until } from '../e2e/harness/wait.ts';
 import { findFreePorts } from '../kit/free-ports.ts';
-import { npm, outsideEnv, packed, packedSite } from '../kit/packed.ts';
+import { npm, outsideEnv, packed, packedSite } from './packed.ts';
 
 // npm writes hundreds of megabytes, while other tests use the disk.
 vi.setConfig({ testTimeout: 600_000 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { launchBrowser } from '../e2e/harness/chromium.ts';
 import { startServer } from '../e2e/harness/server.ts';
-import { packed } from '../kit/packed.ts';
+import { packed } from '../package/packed.ts';
 
 /** What the page of another origin does with the client, whose modules are loaded as npm delivers them. */
 const script = `

@@ -108,7 +108,7 @@ describe('what it sends again', () => {
     const { client, sent } = scripted([later, fine]);
     const stop = new AbortController();
     const call = client.getStream({ id: 'a', signal: stop.signal });
-    setTimeout(() => stop.abort(new Error('enough')), 20);
+    queueMicrotask(() => stop.abort(new Error('enough')));
     await expect(call).rejects.toThrow('enough');
     expect(sent).toHaveLength(1);
   });
