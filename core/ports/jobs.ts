@@ -33,10 +33,10 @@ export interface Jobs {
   finish(owner: string, id: string): Promise<JobOutcome>;
 
   /**
-   * The first moment at which a job of one of these kinds can be claimed, which may be past; undefined when there
-   * is none, whatever time passes. Leases that `owner` itself holds do not count.
+   * The first moment at which a job of one of these kinds can be claimed, which may be past: when it is due, or its lease ends,
+   * whoever has it. Undefined when there is none.
    */
-  next(kinds: readonly string[], owner: string): Promise<number | undefined>;
+  next(kinds: readonly string[]): Promise<number | undefined>;
 
   /** The owners `<node>/…` that hold leases. */
   owners(node: string): Promise<JobOwner[]>;

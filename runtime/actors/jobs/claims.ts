@@ -15,8 +15,6 @@ const maxClaim = 100;
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #alarm: Alarm;
-  /** Ends of our own leases that may have no run here; `Jobs.next` leaves them out. */
-  readonly #lapses = new Set<number>();
   #looking: Promise<void> | undefined;
   #isWanted = false;
   #isOpen = false;
@@ -67,30 +65,15 @@ export class Claims {
     if (this.#isOpen) this.#alarm.setFor(at);
   }
 
-  /** This process may hold a lease until then without a run: then it looks again. */
-  wakeAfterLease(until: number): void {
-    if (!this.#isOpen) return;
-    // In whole seconds, so that there are never many.
-    const at = Math.ceil(until / 1000) * 1000;
-    this.#lapses.add(at);
-    this.#alarm.setFor(at);
-  }
-
   async #look(): Promise<void> {
-    const { jobs, owner, clock } = this.#options;
-    const began = clock.now();
     while (this.#isWanted && this.#isOpen) {
       this.#isWanted = false;
       await Promise.all(this.#served.map((one) => this.#fill(one)));
     }
-    for (const at of this.#lapses) {
-      if (at <= began) this.#lapses.delete(at);
-      else this.wakeAt(at);
-    }
     // Those that are behind wait for a slot, not for a time.
     const kinds = this.#served.filter(({ isBehind }) => !isBehind).map(({ kind }) => kind.kind);
     if (!this.#isOpen || kinds.length === 0) return;
-    const next = await jobs.next(kinds, owner);
+    const next = await this.#options.jobs.next(kinds);
     if (next !== undefined) this.wakeAt(next);
   }
 
@@ -110,28 +93,22 @@ export class Claims {
     const now = clock.now();
     const until = now + kind.lease;
     slots.taken += limit;
-    try {
-      const claimed = await jobs.claim(kind.kind, { owner, limit, now, until }).finally(() => {
-        slots.taken -= limit;
-      });
-      slots.isBehind = claimed.length === limit;
-      if (slots.isBehind) this.#isWanted = true;
-      const stillRunning = claimed.filter(({ id }) => isRunning(id));
-      for (const job of claimed) {
-        if (stillRunning.includes(job)) continue;
-        slots.taken += 1;
-        begin(slots, { job, until });
-      }
-      for (const { id } of stillRunning) {
-        // Its lease ran out, and its run has not ended yet: it must not run twice at once.
-        const due = now + jobRetry;
-        await jobs.release(owner, { id, due, isUncounted: true });
-        this.wakeAt(due);
-      }
-    } catch (error) {
-      // Claimed all the same, perhaps, or not handed back.
-      this.wakeAfterLease(until);
-      throw error;
+    const claimed = await jobs.claim(kind.kind, { owner, limit, now, until }).finally(() => {
+      slots.taken -= limit;
+    });
+    slots.isBehind = claimed.length === limit;
+    if (slots.isBehind) this.#isWanted = true;
+    const stillRunning = claimed.filter(({ id }) => isRunning(id));
+    for (const job of claimed) {
+      if (stillRunning.includes(job)) continue;
+      slots.taken += 1;
+      begin(slots, { job, until });
+    }
+    for (const { id } of stillRunning) {
+      // Its lease ran out, and its run has not ended yet: it must not run twice at once.
+      const due = now + jobRetry;
+      await jobs.release(owner, { id, due, isUncounted: true });
+      this.wakeAt(due);
     }
   }
 }

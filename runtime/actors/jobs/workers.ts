@@ -134,12 +134,11 @@ export class JobWorkers implements JobQueue {
         if (end !== 'lost') return;
         // Another worker has it, and it comes back should that one die; or it is ours by a beat that was answered late.
         this.#claims.wake();
-        this.#claims.wakeAfterLease(this.#options.clock.now() + slots.kind.lease);
         this.#recount();
       })
       .catch((error: unknown) => {
         log.error('a job could not be put back; its lease must end first', { job: job.id, error });
-        this.#claims.wakeAfterLease(this.#options.clock.now() + slots.kind.lease);
+        this.#claims.wake();
       })
       .finally(() => this.#ended(run));
   }

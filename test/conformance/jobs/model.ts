@@ -66,10 +66,8 @@ export function modelJobs(): ModelJobs {
       remove((one) => one === job);
       return job ? 'ok' : 'lost';
     },
-    async next(kinds, owner) {
-      const times = all
-        .filter((job) => kinds.includes(job.kind) && ownerOf(job) !== owner)
-        .map(({ ready }) => ready);
+    async next(kinds) {
+      const times = all.filter((job) => kinds.includes(job.kind)).map(({ ready }) => ready);
       return times.length === 0 ? undefined : Math.min(...times);
     },
     async owners(node) {

@@ -152,11 +152,14 @@ describe.skipIf(redis.isMissing)('the data of a fleet of 0.1', () => {
       ['m2.2/0/work', 1, 'a/2'],
     ]);
     expect(claimed[0]?.input).toBe('{"text":"é\\u0000"}');
-    expect(await jobs.next(['work'], 'n/2')).toBe(start + 9_000_000_000);
     const outcome = await next.commit(
       step(leases[1]!, { actor: 'a/1', sequence: 2, finish: { id: 'c1/0/work', owner: 'n/2' } }),
     );
     expect(outcome).toMatchObject({ outcome: 'ok' });
+    const due = start + 9_000_000_000;
+    const later = { owner: 'n/3' as const, limit: 9, until: due + 60_000 };
+    expect(await jobs.claim('work', { ...later, now: due - 1 })).toHaveLength(2);
+    expect(await jobs.claim('work', { ...later, now: due })).toHaveLength(1);
     await Promise.all([store.close(), next.close()]);
     client.destroy();
   });

@@ -96,7 +96,8 @@ describe('jobs', () => {
     await using c = await couriers();
     await c.carry('a', { parcel: 'one' });
     c.script.last().finish({ status: 200 });
-    await c.w.settle();
+    // Its lease would have ended by then.
+    await c.w.advance('30s');
     const calls: string[] = [];
     const { store } = c.w;
     spy(calls, { store, commit: store.commit, claim: store.jobs.claim });

@@ -37,8 +37,8 @@ export function redisJobs({ link, scripts, key }: StoreParts): Jobs & { wake(): 
       outcome(work('release', owner, id, due, isUncounted ? '1' : '')),
     finish: (owner, id) => outcome(work('finish', owner, id)),
 
-    async next(kinds, owner) {
-      const first = await work('next', owner, kinds.length, ...kinds);
+    async next(kinds) {
+      const first = await work('next', kinds.length, ...kinds);
       return first === null ? undefined : Number(first);
     },
 

@@ -71,7 +71,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
       finish: async (owner, id) => connected().channel.call('finishJob', { owner, id }),
       owners: async (node) => connected().channel.call('jobOwners', { node }),
       free: async (owners, now) => connected().channel.call('freeJobs', { owners, now }),
-      next: (kinds, owner) => read((reads) => reads.nextJob({ kinds, owner })),
+      next: (kinds) => read((reads) => reads.nextJob(kinds)),
       totals: () => read((reads) => reads.jobTotals(null)),
       // No other process works on this file.
       subscribe: () => () => {},

@@ -7,7 +7,7 @@ export const jobSql = {
   ready: `
     SELECT number, id, kind, actor, child, input, added_at AS addedAt, attempt + 1 AS attempt
     FROM jobs WHERE kind = ? AND ready <= ? ORDER BY ready, number LIMIT ?`,
-  next: 'SELECT ready FROM jobs WHERE kind = ? AND owner IS NOT ? ORDER BY ready LIMIT 1',
+  next: 'SELECT ready FROM jobs WHERE kind = ? ORDER BY ready LIMIT 1',
   totals: `
     SELECT kind, count, (SELECT MIN(added_at) FROM jobs WHERE jobs.kind = job_totals.kind) AS oldest
     FROM job_totals WHERE count > 0 ORDER BY kind`,

@@ -28,7 +28,7 @@ export interface Reader {
   position(id: string): number | undefined;
   last(scope: null): number;
   cursor(consumer: string): number;
-  nextJob(scope: { kinds: readonly string[]; owner: string }): number | undefined;
+  nextJob(kinds: readonly string[]): number | undefined;
   jobTotals(scope: null): JobTotals[];
 }
 
@@ -100,8 +100,8 @@ export function reader(sql: Statements): Reader {
     position: (id) => position.get(id)?.position,
     last: () => last.get()?.seq ?? 0,
     cursor: (consumer) => cursor.get(consumer)?.position ?? 0,
-    nextJob({ kinds, owner }) {
-      const times = kinds.flatMap((kind) => nextJob.get(kind, owner)?.ready ?? []);
+    nextJob(kinds) {
+      const times = kinds.flatMap((kind) => nextJob.get(kind)?.ready ?? []);
       return times.length === 0 ? undefined : Math.min(...times);
     },
     jobTotals: () => jobTotals.all(),

@@ -43,24 +43,14 @@ function work.finish()
   return 1
 end
 
--- ARGV owner, kinds (kind). Answers when the first one can be claimed that the owner does not hold, or nothing.
+-- ARGV kinds (kind). Answers when the first one can be claimed, or nothing.
 function work.next()
-  local owner, first = take(), nil
+  local first = false
   for _, kind in ipairs(take_list(1)) do
-    local from, found = 0, false
-    repeat
-      local some = call('ZRANGE', tag .. 'ready\0' .. kind[1], from, from + 99, 'WITHSCORES')
-      for at = 1, #some, 2 do
-        found = owner_of(string.sub(some[at], 17)) ~= owner
-        if found then
-          if not first or tonumber(some[at + 1]) < tonumber(first) then first = some[at + 1] end
-          break
-        end
-      end
-      from = from + 100
-    until found or #some < 200
+    local some = call('ZRANGE', tag .. 'ready\0' .. kind[1], 0, 0, 'WITHSCORES')
+    if some[2] and not (first and tonumber(first) <= tonumber(some[2])) then first = some[2] end
   end
-  return first or false
+  return first
 end
 
 -- ARGV now, owners that are gone (owner). Answers how many leases were ended.
