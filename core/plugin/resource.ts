@@ -8,10 +8,12 @@ export interface ResourceKind {
   readonly kind: string;
   /** Fields that it has without any plugin: the start refuses a plugin that adds one of them. */
   readonly ownFields?: readonly string[];
+  /** Others may add derived fields only: values of theirs are not stored in it. */
+  readonly isDerivedOnly?: true;
 }
 
-export function resource(kind: string): ResourceKind {
-  return { kind };
+export function resource(kind: string, options: Omit<ResourceKind, 'kind'> = {}): ResourceKind {
+  return { kind, ...options };
 }
 
 /** A field that a plugin adds to another plugin's resource. Absent plugin, unknown field. */

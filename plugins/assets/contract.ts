@@ -12,7 +12,7 @@ import type { FilmFile } from '../../core/vod/film-media.ts';
 import type { NewTask, TaskReference, TaskWork, taskSchema } from '../tasks/contract.ts';
 
 /** The asset object. Other plugins add derived fields to it. */
-export const assetResource = resource('asset');
+export const assetResource = resource('asset', { isDerivedOnly: true });
 
 /** How other plugins make assets. The file is below `assets/<id>/`, and belongs to the asset as soon as the asset is ready. */
 export interface Assets {
@@ -36,6 +36,11 @@ export interface Assets {
   ready(id: string, file: AssetFile): Promise<'ok' | 'gone'>;
   /** There will be no file. */
   fail(id: string, message: string): Promise<void>;
+  /**
+   * Changes an asset as `PATCH /api/asset/{id}` does; `userTags` replaces all of them. 'gone': it was deleted. Fault `body.invalid`
+   * (422) for values that a client could not send.
+   */
+  change(id: string, changes: AssetChanges): Promise<'ok' | 'gone'>;
   find(id: string): Promise<AssetReference | undefined>;
   findByPlaybackId(playbackId: string): Promise<AssetReference | undefined>;
   /**
@@ -50,6 +55,11 @@ export interface Assets {
     film: ReadableStream<Uint8Array>,
     options: { readonly signal: AbortSignal; check(spec: VideoSpec): void },
   ): Promise<FileOutput | 'gone'>;
+}
+
+export interface AssetChanges {
+  readonly name?: string;
+  readonly userTags?: Readonly<Record<string, unknown>>;
 }
 
 export interface NewAsset {
@@ -116,6 +126,7 @@ export interface AssetReference {
   readonly status: 'waiting' | 'ready' | 'failed';
   readonly account: string;
   readonly name: string;
+  readonly userTags: Readonly<Record<string, unknown>>;
   readonly playbackId: string;
   readonly file?: AssetFile;
 }

@@ -26,6 +26,7 @@ import type { FailedPlugins } from './failed-plugins.ts';
 import type { PlannedPlugin } from './plan.ts';
 import { PluginScope } from './plugin-scope.ts';
 import type { PluginTroubles } from './plugin-troubles.ts';
+import { ownWrite, rowOwners } from './row-owners.ts';
 import { TimeLimit } from './time-limit.ts';
 
 /** How long derived fields may take, ms: an answer waits for them. */
@@ -64,7 +65,7 @@ export class Kits {
     const { publicUrl } = shared.deployment;
     const fields: Resources['fields'] = (kind) => this.#fields(kind.kind);
     const derived: Resources['derived'] = (kind) => this.#derived(kind.kind);
-    const resources = { ...options.resources, fields, derived };
+    const owners = rowOwners(this.#plan.map(({ plugin }) => plugin));
     const declared = declaredEvents(this.#plan.map(({ plugin }) => plugin));
     for (const { plugin, config } of this.#plan) {
       const { id } = plugin;
@@ -74,9 +75,10 @@ export class Kits {
       });
       this.#scopes.set(id, scope);
       this.#stepKits.set(id, { config, fields, publicUrl });
+      const write = ownWrite(id, { owners, write: options.resources.write });
       this.#kits.set(id, {
         ...shared,
-        ...{ config, resources },
+        ...{ config, resources: { ...options.resources, write, fields, derived } },
         ...{ clock: scope.clock, signal: scope.signal },
         log: shared.log.with({ plugin: id }),
         events: pluginEvents(id, {

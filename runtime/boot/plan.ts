@@ -104,6 +104,12 @@ function unmet(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>
         ...fields
           .filter(({ resource }) => !kinds.has(resource.kind))
           .map(({ resource }) => `extends ${resource.kind}, a resource of no enabled plugin`),
+        ...fields
+          .filter(({ resource }) => resource.isDerivedOnly)
+          .map(
+            ({ resource, name }) =>
+              `adds the stored field ${name} to ${resource.kind}, which takes derived fields only; use derives`,
+          ),
         ...Object.keys(reactions)
           .filter((event) => event !== '*' && !events.has(event))
           .map((event) => `reacts to ${event}, an event that no enabled plugin emits`),

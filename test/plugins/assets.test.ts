@@ -55,6 +55,7 @@ describe('an asset', () => {
       name: 'Friday',
       status: 'waiting',
       account: s.account,
+      userTags: {},
       playbackId,
     });
     expect(await s.assets().findByPlaybackId(playbackId)).toMatchObject({ id, status: 'waiting' });

@@ -1,10 +1,12 @@
 import { Fault, hasCode, isAccepted, unlessRefused, unlessThere } from '../../../core/base/fault.ts';
 import { newPlaybackId, uuid } from '../../../core/base/ids.ts';
+import { bodyReader } from '../../../core/http/body.ts';
 import type { Quota } from '../../../core/http/quota.ts';
 import { services } from '../../../core/plugin/services.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../config.ts';
 import {
+  type AssetChanges,
   type AssetFile,
   type AssetReference,
   type Assets,
@@ -18,7 +20,7 @@ import { checkPermission } from '../uploads/permission.ts';
 import { accept, received } from './accept.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetOf, assetRow, folderOf, watchedRow } from './document.ts';
-import { shownAsset } from './present.ts';
+import { changeable, shownAsset } from './present.ts';
 
 /** The service that other plugins make assets with. */
 export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
@@ -30,6 +32,7 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
     return row && referenceOf(assetOf(row));
   };
   const begin: Assets['begin'] = (given) => beginAsset(given, kit);
+  const reader = bodyReader(changeable);
 
   return {
     ...{ begin, find, ordered: { asset: schema, task: taskSchema } },
@@ -77,6 +80,10 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
       return (await give(file, { id, kit })) ? 'ok' : 'gone';
     },
     fail: (id, message) => actors.ask(asset, id, { type: 'fail', message }).then(() => {}, unlessRefused),
+    async change(id, changes) {
+      const checked = reader.check(changes) as AssetChanges;
+      return (await isAccepted(actors.ask(asset, id, { type: 'change', changes: checked }))) ? 'ok' : 'gone';
+    },
     async findByPlaybackId(playbackId) {
       const row = await watchedRow(playbackId, kit);
       return row && referenceOf(assetOf(row));
@@ -113,8 +120,9 @@ async function beginAsset(
   await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch(unlessThere);
 }
 
-function referenceOf({ id, status, account, name, playbackId, file }: AssetDocument): AssetReference {
-  return { id, status, account, name, playbackId, ...(file && { file }) };
+function referenceOf(document: AssetDocument): AssetReference {
+  const { id, status, account, name, userTags, playbackId, file } = document;
+  return { id, status, account, name, userTags, playbackId, ...(file && { file }) };
 }
 
 /** Sets a failed asset to `waiting` again. False: it was deleted, or has a file. */

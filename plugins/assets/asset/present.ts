@@ -61,6 +61,9 @@ function shownLinks(asset: { playbackId: string; file: AssetFile }, baseUrl: str
 
 export const assetName = nameSchema('Friday show');
 
+/** Fields of an asset that a client may change, or a plugin. */
+export const changeable = { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) };
+
 /** Fields of the asset object that the service sets; accepted and ignored in bodies. */
 export const readOnly = [
   ...['id', 'hash', 'size', 'status', 'statusMessage', 'userId', 'createdAt', 'updatedAt', 'videoSpec'],

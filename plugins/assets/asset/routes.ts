@@ -1,7 +1,5 @@
-import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
-import { userTagsSchema } from '../../../core/base/name.ts';
 import type { Principal } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import type { Caller } from '../../../core/http/caller.ts';
@@ -20,7 +18,7 @@ import { requestRoute } from '../uploads/request.ts';
 import { uploadUrls } from '../uploads/url.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf, assetRow } from './document.ts';
-import { assetName, shownAsset } from './present.ts';
+import { changeable, shownAsset } from './present.ts';
 import { videoRoutes } from './video.ts';
 
 /** `/api/asset`: list, read, change, delete; the file itself is in video.ts, new assets in uploads/ and imports/. */
@@ -29,10 +27,7 @@ export function routes(kit: AssetsKit): AnyElysia {
   const { keyed } = keyedRoutes(kit);
   const shown = shownAsset(kit);
   const urls = uploadUrls(kit);
-  const change = bodyReader(
-    { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) },
-    shown,
-  );
+  const change = bodyReader(changeable, shown);
   const present = (row: StoredResource, caller: Caller) => shown.present(assetOf(row), caller);
   const list = resourceList({ kind: assetKind, fields, caller: kit.caller, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
