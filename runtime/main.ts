@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outdated } from '../config/contradictions.ts';
 import { driversOf } from '../config/drivers.ts';
@@ -62,7 +62,11 @@ async function main(): Promise<void> {
   release();
   if (process.env.MILLRACE_TEST === '1') process.on('SIGUSR2', () => Bun.gc(true));
   const took = clock.now() - began;
-  const text = welcome({ ...program, config, key: await shownKey(config), took });
+  const isCheckout = await stat(join(import.meta.dirname, '../demo')).then(
+    () => true,
+    () => false,
+  );
+  const text = welcome({ ...program, config, key: await shownKey(config), isCheckout, took });
   process.stdout.write(concealed(text, secrets));
   const rtmp = config.roles.includes('media') ? { rtmp: config.rtmp.port } : {};
   log.info('ready', { http: port, ...rtmp, ms: clock.now() - began });

@@ -9,6 +9,8 @@ export function welcome(options: {
   publicUrl: string;
   /** The API key itself, for a terminal; undefined where it could end up in a log. */
   key: string | undefined;
+  /** The program runs in a checkout of its repository: an npm package has no scripts and no demo. */
+  isCheckout: boolean;
   took: number;
 }): string {
   const { booted, config, publicUrl, took } = options;
@@ -28,7 +30,7 @@ export function welcome(options: {
    ffmpeg    ffmpeg -re -i video.mp4 -c copy -f flv ${rtmp}/<streamKey>
    Send a key frame every 2 s: in OBS Settings → Output → Keyframe Interval 2 s, with an ffmpeg that encodes
    -g 60 at 30 frames a second (x264: keyint=60).`,
-    `Watch it at ${publicUrl}/watch/<playbackId>. Or let "npm run demo" do all three.`,
+    `Watch it at ${publicUrl}/watch/<playbackId>.${options.isCheckout ? ' Or let "npm run demo" do all three.' : ''}`,
   ];
   const { roles } = config;
   const [isApi, isMedia] = [roles.includes('api'), roles.includes('media')];

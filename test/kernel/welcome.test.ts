@@ -6,12 +6,13 @@ import { issueTexts } from '../../plugins/health/judge.ts';
 import type { Booted } from '../../runtime/boot/boot.ts';
 import { welcome } from '../../runtime/boot/welcome.ts';
 
-const said = (roles: readonly Role[]) =>
+const said = (roles: readonly Role[], { isCheckout = true } = {}) =>
   welcome({
     booted: { plugins: [], lines: () => [] } as unknown as Booted,
     config: { dataDir: '/data', rtmp: { port: 1935 }, roles },
     publicUrl: 'http://video.example.com',
     key: undefined,
+    isCheckout,
     took: 1,
   });
 
@@ -19,6 +20,14 @@ it('says what to do next where everything is done here', () => {
   const text = said(['api', 'media', 'actors', 'worker']);
   expect(text).toMatch(/1\. Create.*2\. Broadcast.*rtmp:\/\/video\.example\.com:1935\/live.*3\. Watch/s);
   expect(text).not.toContain('Roles');
+});
+
+it('recommends the demo only in a checkout, which has one', () => {
+  const roles: readonly Role[] = ['api', 'media', 'actors', 'worker'];
+  expect(said(roles)).toContain(
+    '3. Watch it at http://video.example.com/watch/<playbackId>. Or let "npm run demo"',
+  );
+  expect(said(roles, { isCheckout: false })).toMatch(/3\. Watch it at \S+<playbackId>\.\n/);
 });
 
 it('recommends the key-frame interval that the health check recommends', () => {
