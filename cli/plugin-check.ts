@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { readConfig } from '../config/load.ts';
-import { importPlugins } from '../config/plugins.ts';
+import { importPlugins, pluginFile } from '../config/plugins.ts';
 import { Fault } from '../core/base/fault.ts';
 import type { Plugin } from '../core/plugin/plugin.ts';
 import { type ConfiguredPlugin, planOf } from '../runtime/boot/plan.ts';
@@ -67,9 +67,7 @@ function keyOf(given: string): string {
 }
 
 async function check(key: string, { slices, folder }: Deployment): Promise<Checked> {
-  // The config may name the same folder in another way.
-  const same = Object.keys(slices).find((one) => one === key || resolve(folder, one) === key);
-  const name = same ?? key;
+  const name = nameIn(Object.keys(slices), { key, folder });
   const { plugins, problems } = await importPlugins({ ...slices, [name]: slices[name] || true }, folder);
   const entry = plugins.find((one) => one.name === name);
   const found = [...problems, ...planOf(plugins).problems];
@@ -79,7 +77,20 @@ async function check(key: string, { slices, folder }: Deployment): Promise<Check
   if (found.length > 0) return { ...facts, problems: found };
   const run = await started(plugins, plugin);
   if (run.problems.length > 0) return { ...facts, problems: run.problems };
-  return { ...facts, problems: [], notes: await notesOf(file), adds: { ...run.adds, ...declared(plugin) } };
+  return {
+    ...facts,
+    problems: [],
+    notes: await notesOf(file, folder),
+    adds: { ...run.adds, ...declared(plugin) },
+  };
+}
+
+/** What the config calls the plugin: it may name the same one by another path, or by its package. */
+function nameIn(names: readonly string[], { key, folder }: { key: string; folder: string }): string {
+  if (names.includes(key)) return key;
+  const file = pluginFile(key, folder);
+  const same = file !== undefined && names.find((one) => pluginFile(one, folder) === file);
+  return same || key;
 }
 
 /** Starts all of them in memory, and stops them again: what only shows then is found too. */
@@ -142,10 +153,10 @@ function declared(plugin: Plugin): Record<string, readonly string[]> {
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** What npm needs to know of a plugin's package. */
-async function notesOf(file: string): Promise<string[]> {
-  const path = await nearest(dirname(file));
-  if (path === undefined) return [];
+/** What npm needs to know of a plugin's package. A plugin without one lies in the package of its deployment, which is another. */
+async function notesOf(file: string, folder: string): Promise<string[]> {
+  const path = nearest(dirname(file));
+  if (path === undefined || pluginFile(dirname(path), folder) !== (await realpath(file))) return [];
   const { peerDependencies, dependencies } = JSON.parse(await readFile(path, 'utf8'));
   if (dependencies?.millrace !== undefined)
     return [`${path}: millrace belongs in peerDependencies; in dependencies npm installs a second one`];
@@ -153,7 +164,7 @@ async function notesOf(file: string): Promise<string[]> {
   return [`${path}: peerDependencies.millrace is missing; npm cannot warn where the versions do not fit`];
 }
 
-async function nearest(folder: string): Promise<string | undefined> {
+function nearest(folder: string): string | undefined {
   const path = join(folder, 'package.json');
   if (existsSync(path)) return path;
   return folder === dirname(folder) ? undefined : nearest(dirname(folder));

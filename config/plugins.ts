@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { Fault } from '../core/base/fault.ts';
 import { didYouMean, nearMiss } from '../core/base/near-miss.ts';
@@ -109,6 +109,15 @@ function contractProblem({ contract }: Plugin, id: string): string | undefined {
 function noSuchPlugin(id: string): string {
   const known = [...shipped.keys()];
   return `there is no such plugin or package; the plugins that ship are ${known.join(', ')}${didYouMean(id, known)}`;
+}
+
+/**
+ * The file that a name or a path of the config stands for, without symbolic links, so that two names of one plugin can be compared.
+ * Undefined for a plugin that ships, and when there is nothing of this name.
+ */
+export function pluginFile(id: string, folder: string): string | undefined {
+  const file = shipped.has(id) ? undefined : findPlugin(id, folder);
+  return file === undefined ? undefined : realpathSync(file);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -249,6 +249,47 @@ const route = (name) => new Elysia().get('/api/' + name, () => new Response(), s
         '  - plugin views: reacts to recording.ready, an event that no enabled plugin emits',
       ],
     ]);
+  });
+
+  it('counts a plugin once that the config names by its package', async () => {
+    const deployment = join(folder, 'linked');
+    await mkdir(join(deployment, 'tags'), { recursive: true });
+    await mkdir(join(deployment, 'node_modules'));
+    await writeFile(
+      join(deployment, 'tags/package.json'),
+      '{"name": "acme-tags", "exports": "./tags.ts", "type": "module"}',
+    );
+    await writeFile(
+      join(deployment, 'tags/tags.ts'),
+      plugin('config: object({ url: Type.String() }), routes: () => route("tagsOf")'),
+    );
+    await symlink('../tags', join(deployment, 'node_modules/acme-tags'));
+    const config = join(deployment, 'millrace.json');
+    await writeFile(config, '{"plugins": {"acme-tags": {"url": "x"}}}');
+    for (const path of [join(deployment, 'tags'), join(deployment, 'tags/tags.ts')]) {
+      const { code, out, error } = await millrace('plugin', 'check', path, '--config', config);
+      expect([code, error]).toEqual([0, '']);
+      expect(out).toContain('peerDependencies.millrace is missing');
+    }
+  });
+
+  it('says nothing of the package.json of the deployment', async () => {
+    const deployment = join(folder, 'around');
+    await mkdir(join(deployment, 'probe'), { recursive: true });
+    await writeFile(
+      join(deployment, 'package.json'),
+      '{"name": "deployment", "dependencies": {"millrace": "1.0.0"}}',
+    );
+    await writeFile(join(deployment, 'probe/index.ts'), plugin(''));
+    await writeFile(join(deployment, 'single.ts'), plugin(''));
+    for (const name of ['probe', 'single.ts']) {
+      const { code, out } = await millrace('plugin', 'check', join(deployment, name));
+      expect([code, out]).toEqual([0, expect.not.stringContaining('package.json')]);
+    }
+    // One in the folder of the plugin is about the plugin.
+    await writeFile(join(deployment, 'probe/package.json'), '{"dependencies": {"millrace": "1.0.0"}}');
+    const { out } = await millrace('plugin', 'check', join(deployment, 'probe'));
+    expect(out).toContain(`${deployment}/probe/package.json: millrace belongs in peerDependencies`);
   });
 
   it('ends with 78 where the config cannot be read', async () => {
