@@ -6,6 +6,7 @@ export { blobsConformance, type ConformanceCheck } from '../test/conformance/blo
 export { allPlugins, anotherAccount, type OtherAccount } from '../test/kit/all-plugins.ts';
 export { durableMachine } from '../test/kit/durable-machine.ts';
 export { type ScriptedAttempt, scriptedEffect } from '../test/kit/scripted-effect.ts';
+export type { Films } from '../test/kit/scripted-intake.ts';
 export type { ScriptedMedia, ScriptedPublish } from '../test/kit/scripted-media.ts';
 export type { ScriptedOutbound } from '../test/kit/scripted-outbound.ts';
 export type { ScriptedRecorder } from '../test/kit/scripted-recorder.ts';

@@ -59,7 +59,7 @@ const booted = await boot({
   },
   services: {
     converter: scriptedConverter,
-    inspector: scriptedInspector,
+    inspector: () => scriptedInspector(),
     intake: () => scriptedIntake(join(folder, 'uploads')),
     media: () => scriptedMedia(clock),
     packer: () => scriptedPacker(modelBlobs()),

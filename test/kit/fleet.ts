@@ -93,7 +93,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
       },
       services: {
         converter: scriptedConverter,
-        inspector: scriptedInspector,
+        inspector: () => scriptedInspector(),
         intake: () => scriptedIntake(join(dataDir, id, 'uploads')),
         media: () => media,
         packer: () => scriptedPacker(blobs),

@@ -5,6 +5,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import type { FilmPlayback, Inspector } from '../../core/ports/inspector.ts';
 import type { Intake, NewPartialFile, Pace, PartialFile, ReceivedFile } from '../../core/ports/intake.ts';
+import type { VideoSpec } from '../../core/ports/recorder.ts';
 import { writeSegmentBlock, writeSegmentIndex } from '../../core/vod/segment-index.ts';
 
 export interface ScriptedIntake extends Intake {
@@ -13,6 +14,9 @@ export interface ScriptedIntake extends Intake {
   /** How fast each body was to come. */
   readonly paces: (Pace | undefined)[];
 }
+
+/** Text of a file → what differs from the film of 640x360 and 8 s that it is otherwise. */
+export type Films = (text: string) => Partial<VideoSpec>;
 
 function noRoom(): Fault {
   return new Fault('intake.full', { status: 507, message: 'there is no room' });
@@ -129,8 +133,10 @@ async function received(folder: string, bytes: Uint8Array): Promise<ReceivedFile
  * Refuses what begins with `refuse: `, for the rest of its text, and what begins with `foreign: ` as WebM, `of 6 s` where it says so; all else is a film of 8 s. It has one segment, `head` and the
  * text; and `front`, followed by the text behind its first two characters, is what it is with its index in front. What begins
  * with `uncut: ` has neither, for the rest of its text.
+ *
+ * @param films what is otherwise in the film of this text
  */
-export function scriptedInspector(): Inspector {
+export function scriptedInspector(films: Films = () => ({})): Inspector {
   return {
     async inspect(file, { keep }) {
       const text = 'path' in file ? readFileSync(file.path, 'latin1') : '';
@@ -154,6 +160,7 @@ export function scriptedInspector(): Inspector {
             { type: 'video', codec: 'h264', duration: 8, bitrate: 800, fps: 30, width: 640, height: 360 },
             { type: 'audio', codec: 'aac', duration: 8, bitrate: 200, channels: 2, sampleRate: 48_000 },
           ],
+          ...films(text),
         },
       };
     },

@@ -24,7 +24,7 @@ import { memoryBroker } from './bus/broker.ts';
 import { memoryBus } from './bus/memory-bus.ts';
 import { documentedBy } from './documented.ts';
 import { type ScriptedConverter, scriptedConverter } from './scripted-converter.ts';
-import { type ScriptedIntake, scriptedInspector, scriptedIntake } from './scripted-intake.ts';
+import { type Films, type ScriptedIntake, scriptedInspector, scriptedIntake } from './scripted-intake.ts';
 import { type ScriptedMedia, type ScriptedPublish, scriptedMedia } from './scripted-media.ts';
 import { type ScriptedOutbound, scriptedOutbound } from './scripted-outbound.ts';
 import { scriptedPacker } from './scripted-packer.ts';
@@ -96,7 +96,7 @@ export async function world(options: WorldOptions): Promise<World> {
       },
       services: {
         converter: () => converter,
-        inspector: scriptedInspector,
+        inspector: () => scriptedInspector(options.films),
         intake: () => intake,
         media(declared) {
           ({ rtmpApps } = declared);
@@ -347,6 +347,8 @@ interface WorldOptions {
   /** Data in a file, so that `crash` finds it again. */
   readonly durable?: boolean;
   readonly probe?: (point: 'before commit' | 'after commit' | 'before effects', actor: string) => void;
+  /** What is in an uploaded film, by the text that was sent. Default, for each field: a film of 640x360 and 8 s with sound. */
+  readonly films?: Films;
   /** Kind of job → what is done instead of what its plugin declares; see `scriptedEffect`. */
   readonly effects?: Readonly<Record<string, AnyEffect['run']>>;
 }
