@@ -105,7 +105,10 @@ export function containedField(field: Field, { failure, tell }: Containment): Fi
 export function containedOffer<T>(offer: Offer, options: { kit: unknown; containment: Containment }): T[] {
   const { kit, containment } = options;
   try {
-    return [offer.make(kit) as T];
+    const made = offer.make(kit);
+    if (made === undefined || made === null || made instanceof Promise)
+      throw new Error('expected what is offered, and it made nothing or a promise');
+    return [made as T];
   } catch (error) {
     containment.tell(`offer ${offer.to.id}`, error);
     return [];

@@ -16,7 +16,8 @@ export function checkNamedOffers({ plan, kits, failed }: Started): void {
     return ((plugin.offers ?? []) as readonly Offer[]).flatMap((offer) => {
       const { named, id } = offer.to;
       const entry = named && made(offer, kits.of(plugin.id));
-      if (!named || !entry) return [];
+      // It is left out, and reported where it is asked for.
+      if (!named || !entry || entry instanceof Promise) return [];
       const name = named.name(entry);
       const key = `${id}\n${name}`;
       const owner = owners.get(key);

@@ -7,7 +7,7 @@ import type { Plugin } from '../../../core/plugin/plugin.ts';
 import { type Derivation, field } from '../../../core/plugin/resource.ts';
 import { offer } from '../../../core/plugin/token.ts';
 import { concerns } from '../../../plugins/health/contract.ts';
-import { playables } from '../../../plugins/playback/contract.ts';
+import { playables, playbackAliases } from '../../../plugins/playback/contract.ts';
 import { publishTerms, stream, streams } from '../../../plugins/streams/contract.ts';
 import { broken, errorsOf, expectTheRestToWork, issuesOf, metricsOf, worldWith } from './kit.ts';
 
@@ -140,6 +140,17 @@ describe('what a plugin offers', () => {
     await expectTheRestToWork(w);
     expect(await issuesOf(w)).toEqual([told('offer playables'), told('offer streams.publish-terms')]);
     expect(await metricsOf(w)).toContain(counted('offer playables', 1));
+  });
+
+  it.each([
+    ['nothing', () => undefined],
+    ['a promise', async () => ({ find: async () => undefined })],
+  ])('and makes as %s is left out', async (_, make) => {
+    const offers = [offer(playables, make as never), offer(playbackAliases, make as never)];
+    await using w = await worldWith([broken({ offers })]);
+    await expectTheRestToWork(w);
+    expect((await w.request('GET', '/hls/unknown/index.m3u8', { key: null })).status).toBe(404);
+    expect(await issuesOf(w)).toEqual([told('offer playback.aliases'), told('offer playables')]);
   });
 
   it('and throws when it is asked is left out: terms of a publish, concerns about it, a kind of video', async () => {
