@@ -64,7 +64,9 @@ export function deliveryBody(
   const format = formatOf(webhook, kit);
   if (!format) return null;
   try {
-    return format.body(JSON.parse(event.body) as WebhookEvent, infoOf(webhook));
+    const body: unknown = format.body(JSON.parse(event.body) as WebhookEvent, infoOf(webhook));
+    if (body === undefined || typeof body === 'string') return body;
+    throw new TypeError('expected its body as a text or undefined');
   } catch (error) {
     failed(webhook, { kit, error });
     return null;
@@ -79,8 +81,10 @@ export function deliveryHeaders(
   const sign: SignedDelivery['sign'] = (text, { algorithm = 'sha256', encoding = 'hex' } = {}) =>
     secrets.map(({ value }) => createHmac(algorithm, bytesOf(value)).update(text).digest(encoding));
   try {
-    const own = formatOf(webhook, kit)?.headers?.({ ...delivery, sign }) ?? {};
-    const headers = { ...plainHeaders, ...inLowerCase(own) };
+    const own: unknown = formatOf(webhook, kit)?.headers?.({ ...delivery, sign }) ?? {};
+    // Entries of a promise are none: the delivery would go out without its signature.
+    if (typeof own !== 'object' || own instanceof Promise) throw new TypeError('expected its headers');
+    const headers = { ...plainHeaders, ...inLowerCase(own as Readonly<Record<string, string>>) };
     if (webhook.format === undefined) return headers;
     const problem = kit.outbound.problem(webhook.url, { method: 'POST', headers });
     // Any other is of the address, which is no fault of the format.

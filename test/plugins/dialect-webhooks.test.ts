@@ -124,7 +124,7 @@ describe('webhooks of a dialect', () => {
   });
 
   it('of a format that fails are failures in the log, without what was thrown', async () => {
-    let how: 'throws' | 'headers' | 'fine' = 'throws';
+    let how: 'throws' | 'promise' | 'object' | 'headers' | 'late headers' | 'fine' = 'throws';
     const format = definePlugin({
       id: 'broken',
       contract: 3,
@@ -134,9 +134,13 @@ describe('webhooks of a dialect', () => {
           name: 'broken',
           body() {
             if (how === 'throws') throw new Error('with a secret-thing');
-            return 'text';
+            if (how === 'promise') return Promise.resolve('text') as never;
+            return how === 'object' ? ({ text: 'text' } as never) : 'text';
           },
-          headers: () => ({ 'content-type': 'text/plain', [how === 'headers' ? 'x y' : 'x-y']: 'z' }),
+          headers() {
+            if (how === 'late headers') return Promise.resolve({ 'x-y': 'z' }) as never;
+            return { 'content-type': 'text/plain', [how === 'headers' ? 'x y' : 'x-y']: 'z' };
+          },
         })),
       ],
       needs: [],
@@ -157,9 +161,12 @@ describe('webhooks of a dialect', () => {
     const error = 'The webhook format "broken" failed. The log of the server has the details.';
     expect(await newest()).toMatchObject({ success: false, error });
     expect(JSON.stringify(await newest())).not.toContain('secret-thing');
-    how = 'headers';
-    await w.advance('10s');
-    expect(await newest()).toMatchObject({ attempt: 2, success: false, error });
+    let attempt = 1;
+    for (how of ['promise', 'object', 'headers', 'late headers'] as const) {
+      attempt += 1;
+      while ((await newest()).attempt < attempt) await w.advance('10s');
+      expect(await newest()).toMatchObject({ attempt, success: false, error });
+    }
     expect(w.outbound.sent).toEqual([]);
     how = 'fine';
     await w.advance('1h');
