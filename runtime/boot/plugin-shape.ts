@@ -33,6 +33,12 @@ export function shapeProblems(plugin: Plugin): string[] {
     ...lists
       .filter((key) => isThere(key) && !Array.isArray(plugin[key]))
       .map((key) => `${key}: expected a list`),
+    // Modules that import each other give each other undefined.
+    ...lists.flatMap((key) =>
+      (Array.isArray(plugin[key]) ? [...plugin[key]] : [])
+        .flatMap((entry, index) => (isObject(entry) ? [] : [index]))
+        .map((index) => `${key}[${index}]: expected an object`),
+    ),
     ...objects
       .filter((key) => isThere(key) && !isObject(plugin[key]))
       .map((key) => `${key}: expected an object`),

@@ -55,6 +55,14 @@ const rows: Record<string, [plugins: readonly Plugin[], problems: readonly strin
     [broken({ config: Type.Object({}), contradictions: fails('no check') })],
     ['plugins.broken.contradictions could not be checked: no check'],
   ],
+  'entries that are none, as modules that import each other give them': [
+    [broken({ needs: [undefined], offers: [null], actors: ['views'] } as never)],
+    [
+      'plugin broken: needs[0]: expected an object',
+      'plugin broken: offers[0]: expected an object',
+      'plugin broken: actors[0]: expected an object',
+    ],
+  ],
   'a token that nobody provides': [
     [broken({ needs: [token('acme.nothing')] })],
     ['plugin broken: needs acme.nothing, which no enabled plugin provides'],
