@@ -165,7 +165,8 @@ export function formatted(fault: Fault, { format, request, headers = {}, log }: 
   const message = problems.map(withoutSecrets);
   try {
     const shown = new Fault(code, { status, message, ...(retryAfter !== undefined && { retryAfter }) });
-    const answer = format.answer(shown, request);
+    const answer: unknown = format.answer(shown, request);
+    if (!(answer instanceof Response)) throw new TypeError('expected a Response');
     for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value);
     return madeOf(fault, answer);
   } catch (error) {

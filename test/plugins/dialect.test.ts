@@ -246,24 +246,22 @@ describe('errors', () => {
     expect((await ask(w, '/tiny')).body.error.type).toBe('route.not_found');
   });
 
-  it('are those of all routes when the form itself fails', async () => {
-    const broken = {
-      ...tiny,
-      errors: {
-        ...tiny.errors,
-        answer() {
-          throw new Error('no form');
-        },
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no form');
       },
-    } as unknown as Plugin;
+    ],
+    ['makes a promise', async () => Response.json({})],
+    ['makes nothing', () => undefined],
+  ])('are those of all routes when the form itself %s', async (_, answer) => {
+    const broken = { ...tiny, errors: { ...tiny.errors, answer } } as unknown as Plugin;
     await using w = await world({ plugins: [...(await allPlugins()), broken] });
     const request = new Request('http://localhost:8080/tiny/nothing');
     // The document promises the form of the plugin for this path, so the check of answers is no help here.
-    const answer = await w.app.handle(request);
-    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([
-      404,
-      'route.not_found',
-    ]);
+    const got = await w.app.handle(request);
+    expect([got.status, ((await got.json()) as { code: string }).code]).toEqual([404, 'route.not_found']);
     expect(w.lines.some((line) => line.includes('could not be written in the form of its plugin'))).toBe(
       true,
     );
