@@ -19,6 +19,8 @@ const mostBytes = 2 * 1_048_576;
 const mostTracks = 16;
 /** ms for which a plugin may look for its tracks. */
 const patience = 2000;
+/** ms for which the function of a plugin may read a file. */
+const readPatience = 10_000;
 /** How long a file that was read is kept, ms: a plugin may write another one. */
 const kept = 10_000;
 /** Bytes of all files that are kept or being read. */
@@ -105,7 +107,7 @@ export class FilmTexts {
 
   async #make({ vtt }: CheckedTrack, { film, media, signal }: AskedText): Promise<TextFile | undefined> {
     try {
-      const text = typeof vtt === 'function' ? await vtt() : await this.#read(vtt.blob, signal);
+      const text = typeof vtt === 'function' ? await this.#written(vtt) : await this.#read(vtt.blob, signal);
       const bytes = Buffer.from(mapped(text, await filmStart(media, signal)));
       return { bytes, tag: Bun.hash.xxHash64(bytes).toString(16).padStart(16, '0') };
     } catch (error) {
@@ -113,6 +115,12 @@ export class FilmTexts {
       this.#report('a text track of a film could not be read', { film, error });
       return undefined;
     }
+  }
+
+  /** By a plugin, which does not hear that nobody waits any more: a text that never comes would keep its memory. */
+  #written(text: () => Promise<string>): Promise<string> {
+    const late = () => new Error(`there was no text within ${readPatience} ms`);
+    return within((async () => text())(), { ms: readPatience, clock: this.#options.clock, late });
   }
 
   async #read(key: string, signal: AbortSignal): Promise<string> {

@@ -206,6 +206,22 @@ it('plays the film whatever a plugin answers, and says what is wrong', async () 
   expect(troubles().filter(({ error }) => /already/.test(error))).toHaveLength(1);
 });
 
+it('gives up a text that never comes, and keeps no memory for it', async () => {
+  const never = Promise.withResolvers<string>().promise;
+  const tracks = Array.from({ length: 9 }, (_, index) => ({
+    ...{ id: `t${index}`, name: `T${index}`, language: 'en', vtt: () => never },
+  }));
+  const { w, ofAsset, troubles } = await given(() => [...tracks, english]);
+  await using _ = w;
+  const asked = tracks.map(({ id }) => ofAsset(`text_${id}.vtt`));
+  await w.advance('10s');
+  expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([...Array(8).fill(404), 503]);
+  expect(troubles()).toEqual([
+    expect.objectContaining({ error: expect.stringContaining('no text within 10000 ms') }),
+  ]);
+  expect((await ofAsset('text_en.vtt')).status).toBe(200);
+});
+
 it('serves no text that is none, or too large', async () => {
   let text: unknown = '';
   const { w, ofAsset, troubles } = await given(() => [
