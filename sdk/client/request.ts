@@ -49,6 +49,8 @@ export function sender(options: ClientOptions): (call: CallRequest) => Promise<R
 
 function requestOf(call: CallRequest, { baseUrl, key }: ClientOptions): Request {
   const { method, path, body, idempotencyKey, signal } = call;
+  // Anything else could name another host, and the key would go there.
+  if (!path.startsWith('/')) throw new TypeError(`path: expected one such as /api/stream, not ${path}`);
   const url = new URL(`${baseUrl.replace(/\/+$/, '')}${path}`);
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value === undefined) continue;

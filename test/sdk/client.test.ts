@@ -51,6 +51,22 @@ describe('the client on the program', () => {
     expect(((await answer.json()) as { openapi: string }).openapi).toBe('3.1.0');
   });
 
+  it.each(['@other.example/x', '.other.example/x', 'api/stream'])(
+    'sends nothing for the path %s, which may be on another host',
+    async (path) => {
+      const sent: string[] = [];
+      const client = millrace({
+        ...{ baseUrl: 'https://video.example.com', key: bootstrapKey },
+        fetch: async ({ url }) => {
+          sent.push(url);
+          return Response.json({});
+        },
+      });
+      await expect(client.request({ method: 'GET', path })).rejects.toThrow('path: expected one such as');
+      expect(sent).toEqual([]);
+    },
+  );
+
   it('refuses a path without its parameter before it sends anything', async () => {
     await using w = await world({ plugins });
     const call = clientOf(w).getStream({ id: undefined as never });
