@@ -93,21 +93,42 @@ function nameIn(names: readonly string[], { key, folder }: { key: string; folder
   return same || key;
 }
 
+/** Time for the start of the plugin, ms, as in a server. Its clock stands still here, so this one is real. */
+const startLimit = 10_000;
+
+/** The plugin, whose start fails when it takes too long. */
+function limited(plugin: Plugin): Plugin {
+  const { start } = plugin;
+  if (!start) return plugin;
+  return {
+    ...plugin,
+    start(kit) {
+      const late = Promise.withResolvers<never>();
+      const timer = setTimeout(
+        () => late.reject(new Error(`it did not start within ${startLimit / 1000} s`)),
+        startLimit,
+      );
+      const started = (async () => start.call(plugin, kit))();
+      return Promise.race([started, late.promise]).finally(() => clearTimeout(timer));
+    },
+  };
+}
+
 /** Starts all of them in memory, and stops them again: what only shows then is found too. */
 async function started(
   plugins: readonly ConfiguredPlugin[],
-  { id }: Plugin,
+  checked: Plugin,
 ): Promise<Required<Pick<Checked, 'problems' | 'adds'>>> {
   const { world } = await import('../sdk/testing.ts');
   const configs = plugins.map(({ plugin, config }) => [plugin.id, config] as const);
   try {
     await using w = await world({
-      plugins: plugins.map(({ plugin }) => plugin),
+      plugins: plugins.map(({ plugin }) => (plugin === checked ? limited(plugin) : plugin)),
       config: Object.fromEntries(configs),
     });
     const routes = Object.entries(w.document.paths).flatMap(([path, methods]) =>
       Object.entries(methods)
-        .filter(([method, { tags }]) => !['head', 'options'].includes(method) && isTagged(tags, id))
+        .filter(([method, { tags }]) => !['head', 'options'].includes(method) && isTagged(tags, checked.id))
         .map(([method, { summary: what }]) => `${method.toUpperCase()} ${path}: ${what}`),
     );
     const answered = await w.request('GET', '/health/ready');

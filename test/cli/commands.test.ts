@@ -224,6 +224,25 @@ const route = (name) => new Elysia().get('/api/' + name, () => new Response(), s
     expect(error).not.toMatch(/^ {4}at /m);
   });
 
+  it('ends though the start of the plugin does not', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let isDone = false;
+      const checked = check(plugin('start: () => new Promise(() => {})')).finally(() => {
+        isDone = true;
+      });
+      while (!isDone) {
+        vi.advanceTimersByTime(1000);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const { code, error } = await checked;
+      expect(code).toBe(1);
+      expect(error).toContain('it did not start within 10 s');
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('tells of all problems at once, also as JSON', async () => {
     const source = plugin(
       "id: 'Views', needs: [token('nobody.has')], reactions: { 'stream.strated': async () => {} }",
