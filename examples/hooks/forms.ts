@@ -61,6 +61,10 @@ export function videoOf({ playbackId, sessionId, assetId }: PlayQuestion): strin
   return playbackId ?? sessionId ?? assetId ?? '';
 }
 
-function queryOf({ request }: PlayQuestion): string {
-  return new URL(request.url).search;
+/** Without what a player of low-latency HLS adds to each request. */
+export function queryOf({ request }: PlayQuestion): string {
+  const url = new URL(request.url);
+  for (const name of [...url.searchParams.keys()])
+    if (name.startsWith('_HLS_')) url.searchParams.delete(name);
+  return url.search;
 }

@@ -14,10 +14,14 @@ async function asked(decide: (body: Record<string, string>) => object, config: R
   return { w, questions };
 }
 
-const play = async (w: World, { playbackId, viewer = 'a' }: { playbackId: string; viewer?: string }) => {
-  const headers = { 'user-agent': viewer };
+const play = async (
+  w: World,
+  of: { playbackId: string; viewer?: string; query?: string; origin?: string },
+) => {
+  const { playbackId, viewer = 'a', query = 'token=t1', origin } = of;
+  const headers = { 'user-agent': viewer, ...(origin !== undefined && { origin }) };
   const { status } = await w.app.handle(
-    new Request(`http://localhost:8080/hls/${playbackId}/index.m3u8?token=t1`, { headers }),
+    new Request(`http://localhost:8080/hls/${playbackId}/index.m3u8?${query}`, { headers }),
   );
   return status;
 };
@@ -53,6 +57,18 @@ it('asks once per viewer and video while an answer counts', async () => {
   expect(await play(w, stream)).toBe(403);
   expect(await play(w, stream)).toBe(403);
   expect(reads()).toHaveLength(3);
+});
+
+it('asks anew about whatever the endpoint may decide by', async () => {
+  const { w, questions } = await asked(({ query }) => ({ status: query?.includes('good') ? 200 : 403 }));
+  await using _ = w;
+  const { playbackId } = await w.given.stream();
+  const statuses = [];
+  for (const query of ['user=good', 'user=bad', 'user=good&_HLS_msn=1', 'user=good&_HLS_msn=2'])
+    statuses.push(await play(w, { playbackId, query }));
+  expect(statuses).toEqual([404, 403, 404, 404]);
+  await play(w, { playbackId, query: 'user=good', origin: 'https://other.example' });
+  expect(questions()).toHaveLength(3);
 });
 
 it('speaks as SRS does', async () => {

@@ -1,4 +1,5 @@
-import type { Decision, Kit } from 'millrace/plugin';
+import { createHash } from 'node:crypto';
+import type { Decision, Kit, PlayQuestion } from 'millrace/plugin';
 import {
   ByteLru,
   definePlugin,
@@ -9,7 +10,7 @@ import {
   SingleFlight,
   Type,
 } from 'millrace/plugin';
-import { forms, videoOf } from './forms.ts';
+import { forms, queryOf, videoOf } from './forms.ts';
 
 const config = object({
   url: Type.String({
@@ -24,7 +25,7 @@ const config = object({
     default: '2s',
     atMost: '1m',
   }),
-  cache: durationSchema('How long an answer counts for the same viewer and video.', {
+  cache: durationSchema('How long an answer counts for the same question of a viewer.', {
     default: '10s',
     atMost: '1h',
   }),
@@ -69,7 +70,7 @@ export default definePlugin({
     play(question, kit) {
       if (!kit.config.play) return undefined;
       const { answers, asking } = memoryOf(kit);
-      const key = `${question.viewer} ${videoOf(question)}`;
+      const key = keyOf(question);
       const known = answers.get(key, kit.clock.now());
       if (known) return known.decision;
       const work = async (signal: AbortSignal) => {
@@ -86,6 +87,13 @@ export default definePlugin({
     },
   },
 });
+
+/** All that the endpoint is told and may decide by. */
+function keyOf(question: PlayQuestion): string {
+  const { viewer, kind, origin = '' } = question;
+  const told = JSON.stringify([viewer, kind, videoOf(question), origin, queryOf(question)]);
+  return createHash('sha256').update(told).digest('base64url');
+}
 
 /** Throws when the endpoint has not decided. */
 async function ask(
