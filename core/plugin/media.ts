@@ -107,7 +107,12 @@ export interface MediaSample {
   readonly shift: number;
   /** A decoder can begin here; always true for audio. */
   readonly isKey: boolean;
-  /** NAL units behind their lengths (H.264, H.265), a temporal unit (AV1), or an audio frame without header. */
+  /** How many bytes it has. */
+  readonly size: number;
+  /**
+   * NAL units behind their lengths (H.264, H.265), a temporal unit (AV1), or an audio frame without header. A view that is made for
+   * the first who looks at it: who needs only the size takes `size`.
+   */
   readonly bytes: Uint8Array;
 }
 

@@ -23,8 +23,8 @@ export class PluginTaps implements Subscriber, SampleSubscriber {
   readonly #video = new VideoMessage();
   readonly #audio = new AudioMessage();
   /** Used again for each sample: none is good after the call. */
-  readonly #picture: Writable<MediaSample> = { ...noSample, track: 'video' };
-  readonly #sound: Writable<MediaSample> = { ...noSample, track: 'audio' };
+  readonly #picture = new Sample('video');
+  readonly #sound = new Sample('audio');
   /** Samples since one was measured. */
   #turn = 0;
 
@@ -129,14 +129,14 @@ export class PluginTaps implements Subscriber, SampleSubscriber {
     if (time > sample.time) sample.time = time;
     sample.shift = shift;
     sample.isKey = isKey;
-    sample.bytes = bytes.subarray(at, end);
+    sample.lies(bytes, at, end);
     this.#give(sample);
   }
 
   audio(bytes: Uint8Array, _start: number, end: number, time: number, _now: number, at: number): void {
     const sample = this.#sound;
     if (time > sample.time) sample.time = time;
-    sample.bytes = bytes.subarray(at, end);
+    sample.lies(bytes, at, end);
     this.#give(sample);
   }
 
@@ -190,9 +190,34 @@ export class PluginTaps implements Subscriber, SampleSubscriber {
   }
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
+/** The sample of a track that is handed out now. */
+class Sample implements MediaSample {
+  readonly track: MediaSample['track'];
+  time = 0;
+  shift = 0;
+  isKey = true;
+  size = 0;
+  #source = new Uint8Array(0);
+  #at = 0;
+  #bytes: Uint8Array | undefined;
 
-const noSample = { time: 0, shift: 0, isKey: true, bytes: new Uint8Array(0) };
+  constructor(track: MediaSample['track']) {
+    this.track = track;
+  }
+
+  /** Made for the first who looks at it. */
+  get bytes(): Uint8Array {
+    this.#bytes ??= this.#source.subarray(this.#at, this.#at + this.size);
+    return this.#bytes;
+  }
+
+  lies(source: Uint8Array, at: number, end: number): void {
+    this.#source = source as Uint8Array<ArrayBuffer>;
+    this.#at = at;
+    this.size = end - at;
+    this.#bytes = undefined;
+  }
+}
 
 /** A prime, so that it meets pictures and sound by turns. */
 const measured = 17;

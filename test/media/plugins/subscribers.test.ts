@@ -36,7 +36,10 @@ function witness() {
       part: (bytes, part) => void seen.parts.push({ ...part, bytes: bytes.slice() }),
       configure: (config) => void seen.configs.push({ ...config, bytes: config.bytes.slice() }),
       sample: (sample) =>
-        void seen.samples.push({ ...sample, bytes: sample.bytes.slice(), parts: seen.parts.length }),
+        void seen.samples.push({
+          ...sample,
+          ...{ bytes: sample.bytes.slice(), parts: seen.parts.length },
+        }),
       end: () => {
         seen.ends += 1;
       },
@@ -84,7 +87,8 @@ test('a plugin sees the parts that viewers get, the samples that the encoder sen
     const given = seen.samples.filter((sample) => sample.track === name);
     const cut = viewer.samples(track);
     expect(given).toHaveLength(cut.length);
-    for (const [index, { bytes, isKey, shift }] of given.entries()) {
+    for (const [index, { bytes, size, isKey, shift }] of given.entries()) {
+      expect(size).toBe(bytes.length);
       expect(Buffer.from(bytes).equals(cut[index].bytes)).toBe(true);
       expect([isKey, shift]).toEqual([cut[index].isSync, cut[index].cts / 90]);
     }
