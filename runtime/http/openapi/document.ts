@@ -8,6 +8,7 @@ import {
   type DeclaredRoute,
   declaredRoutes,
   isBelow,
+  nameProblems,
   pathNames,
   type RouteGroup,
   templateOf,
@@ -22,7 +23,7 @@ import { exampleOf, type JsonSchema, Schemas } from './schema.ts';
  */
 export function openApi(options: DocumentOptions): () => OpenApi {
   const routes = declaredRoutes(options.groups);
-  const problems = [...twinProblems(routes), ...problemsOf(routes, options.faults)];
+  const problems = [...twinProblems(routes), ...nameProblems(routes), ...problemsOf(routes, options.faults)];
   if (problems.length > 0) throw new Fault('boot.invalid', { status: 500, message: problems });
   let document: OpenApi | undefined;
   return () => {

@@ -50,12 +50,40 @@ export function declaredRoutes(groups: readonly RouteGroup[]): DeclaredRoute[] {
 export function twinProblems(routes: readonly DeclaredRoute[]): string[] {
   const owners = new Map<string, string>();
   return routes.flatMap(({ culprit, method, pattern }) => {
-    const shape = `${method} ${pattern.replace(/:\w+/g, ':')}`;
+    const shape = `${method} ${shapeOf(pattern)}`;
     const owner = owners.get(shape);
     owners.set(shape, culprit);
     if (owner === undefined) return [];
     return [`route ${method} ${pattern} is declared twice: by ${owner} and ${culprit}`];
   });
+}
+
+/** Parts of paths that two routes call by different names: the router takes one name for each place. */
+export function nameProblems(routes: readonly DeclaredRoute[]): string[] {
+  const known = new Map<
+    string,
+    { readonly name: string; readonly culprit: string; readonly pattern: string }
+  >();
+  const shapes = new Set<string>();
+  return routes.flatMap(({ culprit, method, pattern }) => {
+    const shape = shapeOf(pattern);
+    // That it is declared twice says more.
+    if (shapes.has(`${method} ${shape}`)) return [];
+    shapes.add(`${method} ${shape}`);
+    return [...pattern.matchAll(/:(\w+)/g)].flatMap(({ index, 1: name }) => {
+      const place = `${method} ${shapeOf(pattern.slice(0, index))}`;
+      const first = known.get(place);
+      if (first === undefined) known.set(place, { name, culprit, pattern });
+      if (first === undefined || first.name === name) return [];
+      return [
+        `route ${method} ${pattern} of ${culprit}: :${name} must be named :${first.name}, as in ${first.pattern} of ${first.culprit}`,
+      ];
+    });
+  });
+}
+
+function shapeOf(pattern: string): string {
+  return pattern.replace(/:\w+/g, ':');
 }
 
 /** Names in a pattern, in their order; `*` is named by what else `path` of the operation has. */

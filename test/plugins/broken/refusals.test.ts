@@ -159,6 +159,21 @@ describe('a start is refused for', () => {
     });
   });
 
+  it('a part of a path that others call by another name, which the router does not take', async () => {
+    const routes = () =>
+      new Elysia().get(
+        '/api/stream/:streamId/mine',
+        () => '',
+        says('Mine.', { name: 'mine', answers: { 204: nothing } }),
+      );
+    await expect(worldWith([broken({ routes })])).rejects.toMatchObject({
+      code: 'boot.invalid',
+      problems: [
+        'route GET /api/stream/:streamId/mine of broken: :streamId must be named :id, as in /api/stream/:id/sessions of streams',
+      ],
+    });
+  });
+
   it('two plugins with metrics of one name, as a failure of the later one', async () => {
     const start: Plugin['start'] = ({ metrics }) => {
       metrics.reading('acme_things', { help: 'Things.', read: () => 1 });
