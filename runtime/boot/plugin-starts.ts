@@ -171,8 +171,12 @@ async function declare(routes: Declared, { kits }: StartContext): Promise<void> 
     if (!make) return new Elysia();
     try {
       const made: unknown = await make(kit as never);
-      if (isApp(made)) return made;
-      throw new Error('what it returned is not an Elysia app');
+      if (!isApp(made)) throw new Error('what it returned is not an Elysia app');
+      const [hook] = hooksForAll(made);
+      if (hook === undefined) return made;
+      throw new Error(
+        `its ${hook} hook is for the requests of all plugins; give one to its own routes, without a scope`,
+      );
     } catch (error) {
       if (plugin.isEssential) throw error;
       throw new Failure('it could not declare its routes', `plugin ${culprit}`, error);
@@ -186,6 +190,21 @@ function isApp(value: unknown): value is AnyElysia {
   const isObject = value !== null && (typeof value === 'object' || typeof value === 'function');
   return isObject && 'routes' in value && Array.isArray(value.routes);
 }
+
+/** Kinds of hooks that Elysia would run for the routes of other plugins too. */
+function hooksForAll({ event }: AnyElysia): string[] {
+  const hooks = Object.entries(event as Readonly<Record<string, readonly Hook[] | undefined>>);
+  return hooks.flatMap(([kind, list = []]) => {
+    const isForAll = kind === 'request' ? list.length > 0 : list.some(({ scope }) => reaching.has(scope));
+    return isForAll ? [kind] : [];
+  });
+}
+
+interface Hook {
+  readonly scope?: string;
+}
+
+const reaching: ReadonlySet<string | undefined> = new Set(['global', 'scoped']);
 
 type Declared = { -readonly [K in keyof PluginRoutes]: PluginRoutes[K] };
 

@@ -89,6 +89,22 @@ const rows: Record<string, Row> = {
     tree: 'OFF: it could not declare its routes: what it returned is not an Elysia app',
     answer: 404,
   },
+  'whose hook would run for the routes of others': {
+    plugin: {
+      routes: () => routes()().onBeforeHandle({ as: 'global' }, fails('no entry')),
+    },
+    reason: 'it could not declare its routes',
+    error: /its beforeHandle hook is for the requests of all plugins/,
+    tree: 'OFF: it could not declare its routes: its beforeHandle hook is for the requests of all plugins',
+    answer: 404,
+  },
+  'whose hook would run for every request': {
+    plugin: { routes: () => routes()().onRequest(fails('no entry')) },
+    reason: 'it could not declare its routes',
+    error: /its request hook is for the requests of all plugins/,
+    tree: 'OFF: it could not declare its routes: its request hook is for the requests of all plugins',
+    answer: 404,
+  },
   'whose routes for other nodes throw': {
     plugin: { routes: routes(), nodeRoutes: fails('no path') },
     reason: 'it could not declare its routes',
