@@ -3,6 +3,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { didYouMean } from '../../core/base/near-miss.ts';
 import { decisionKinds } from '../../core/plugin/decide.ts';
 import type { Plugin } from '../../core/plugin/plugin.ts';
+import type { Field } from '../../core/plugin/resource.ts';
 import { services } from '../../core/plugin/services.ts';
 import { settingsOf } from '../../core/plugin/settings.ts';
 import type { Token } from '../../core/plugin/token.ts';
@@ -101,15 +102,7 @@ function unmet(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>
         ...needs
           .filter((token) => !provider.has(token.id) && !isService(token))
           .map((token) => `needs ${token.id}, which no enabled plugin provides`),
-        ...fields
-          .filter(({ resource }) => !kinds.has(resource.kind))
-          .map(({ resource }) => `extends ${resource.kind}, a resource of no enabled plugin`),
-        ...fields
-          .filter(({ resource }) => resource.isDerivedOnly)
-          .map(
-            ({ resource, name }) =>
-              `adds the stored field ${name} to ${resource.kind}, which takes derived fields only; use derives`,
-          ),
+        ...fields.flatMap((field) => fieldProblems(field, kinds)),
         ...Object.keys(reactions)
           .filter((event) => event !== '*' && !events.has(event))
           .map((event) => `reacts to ${event}, an event that no enabled plugin emits`),
@@ -119,6 +112,22 @@ function unmet(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>
           .map((order) => `order ${order} must be named order.*`),
       ].map((problem) => `plugin ${id}: ${problem}`),
   );
+}
+
+/** Names that no document has otherwise: with `constructor`, which every object has, no stream could be created. */
+const fieldName = /^[A-Za-z][A-Za-z0-9_]*$/;
+
+function fieldProblems({ resource, name }: Field, kinds: ReadonlySet<string>): string[] {
+  const { kind } = resource;
+  return [
+    ...(kinds.has(kind) ? [] : [`extends ${kind}, a resource of no enabled plugin`]),
+    ...(resource.isDerivedOnly
+      ? [`adds the stored field ${name} to ${kind}, which takes derived fields only; use derives`]
+      : []),
+    ...(fieldName.test(name) && !(name in {})
+      ? []
+      : [`extends ${kind} by ${JSON.stringify(name)}; expected a name such as viewCount`]),
+  ];
 }
 
 /** A decider that is never asked would let everything through. */

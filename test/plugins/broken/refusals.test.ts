@@ -55,6 +55,20 @@ const rows: Record<string, [plugins: readonly Plugin[], problems: readonly strin
     [broken({ config: Type.Object({}), contradictions: fails('no check') })],
     ['plugins.broken.contradictions could not be checked: no check'],
   ],
+  'fields with names that documents cannot have': [
+    [
+      broken({
+        extends: ['x"', 'constructor', '__proto__'].map((name) =>
+          field(stream, name, { schema: Type.String(), initial: '' }),
+        ),
+      }),
+    ],
+    [
+      'plugin broken: extends stream by "x\\""; expected a name such as viewCount',
+      'plugin broken: extends stream by "constructor"; expected a name such as viewCount',
+      'plugin broken: extends stream by "__proto__"; expected a name such as viewCount',
+    ],
+  ],
   'entries that are none, as modules that import each other give them': [
     [broken({ needs: [undefined], offers: [null], actors: ['views'] } as never)],
     [
