@@ -191,6 +191,8 @@ export function asking<Q>(
   { clock, timeout }: { clock: Clock; timeout: number },
 ): Ask<Q> {
   return (question) => {
+    // What one of them changed would mislead the next.
+    if (deciders.length > 1) Object.freeze(question);
     const answers: Answers = [];
     const promises: (Promise<unknown> | undefined)[] = [];
     for (const [index, decider] of deciders.entries()) {
