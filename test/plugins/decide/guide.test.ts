@@ -28,7 +28,7 @@ async function modules(): Promise<Record<string, unknown>[]> {
 
 it('the plugin of docs/plugins/decide.md does what it says', async () => {
   const [{ default: houseRules }] = await modules();
-  const config = { 'house-rules': { maxHeight: 300, sites: ['https://site.example'] } };
+  const config = { 'house-rules': { maxShort: 300, sites: ['https://site.example'] } };
   await using w = await world({ plugins: [...(await allPlugins()), houseRules as Plugin], config });
   const unpaid = await w.given.stream({ userTags: { unpaid: true } });
   expect((await w.media.publish(unpaid.streamKey)).answer).toMatchObject({
@@ -43,7 +43,7 @@ it('the plugin of docs/plugins/decide.md does what it says', async () => {
   expect(await statusOf({ origin: 'https://thief.example' })).toBe(403);
   const asked = await w.request('POST', '/api/asset/request-upload', { body: { name: 'Friday' } });
   const { status, body } = await put(w, asked.body.url);
-  expect([status, body.errors]).toEqual([403, ['Videos may have at most 300 lines.']]);
+  expect([status, body.errors]).toEqual([403, ['Videos may have at most 3840x300 pixels.']]);
 });
 
 it('the guard of docs/plugins/decide.md is one', async () => {
