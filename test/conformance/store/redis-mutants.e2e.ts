@@ -17,13 +17,13 @@ const mutants: Record<string, { script: ScriptName; from: string; to: string; br
   },
   'keeps the offset out of the commit': {
     script: 'commit',
-    from: "if from ~= '' and from ~= to then call('HSET', heads, 'o' .. partition, to) end",
+    from: "if from ~= '' and from ~= to then set_field(heads, 'o' .. partition, to) end",
     to: '',
     breaks: 'a batch moves the offset of its partition, and that lasts',
   },
   'takes a cause again': {
     script: 'commit',
-    from: "call('ZSCORE', tag .. 'causes', step.cause)",
+    from: "call('ZSCORE', tag .. 'causes', cause)",
     to: 'false',
     breaks: 'a cause is consumed once',
   },
@@ -53,14 +53,14 @@ const mutants: Record<string, { script: ScriptName; from: string; to: string; br
   },
   'lets the last writer win': {
     script: 'write',
-    from: 'if stored_row(row[1], row[2]) ~= tonumber(row[3]) then',
+    from: 'if stored_row(kind, id) ~= tonumber(revision) then',
     to: 'if false then',
     breaks: 'plain rows are written by compare-and-set',
   },
   'writes an event again': {
     script: 'write',
-    from: "if once ~= '' and",
-    to: 'if false and',
+    from: "and once ~= '' then",
+    to: 'and false then',
     breaks: 'a write with isOnce writes an event once, whoever wrote it, until a sweep forgets it',
   },
   'sweeps what nobody has published': {
@@ -71,7 +71,7 @@ const mutants: Record<string, { script: ScriptName; from: string; to: string; br
   },
   'does not find events by their ids': {
     script: 'commit',
-    from: "call('HSET', tag .. 'event-ids', event[1], position)",
+    from: "set_field(tag .. 'event-ids', id, position)",
     to: '',
     breaks: 'a sweep forgets events and causes before its time, and only those',
   },

@@ -5,8 +5,8 @@ import { RedisScripts } from '../../redis/scripts.ts';
 /** Every script, with what is put before it besides `shared`. Its header says what it takes and answers. */
 const parts = {
   acquire: [],
-  commit: ['rows', 'events', 'jobs'],
-  write: ['rows', 'events'],
+  commit: ['pending', 'rows', 'events', 'jobs'],
+  write: ['pending', 'rows', 'events'],
   after: [],
   find: [],
   sweep: [],

@@ -72,7 +72,7 @@ function addStep(values: string[], step: BatchStep | StepCommit): void {
   values.push(step.cause, isRemembered ? '1' : '', counter === undefined ? '' : String(counter));
   values.push(String(at), actor, String(sequence));
   values.push(state === null ? '' : `${sequence + 1} ${version} ${state}`);
-  values.push(finish?.id ?? '', finish?.owner ?? '');
+  values.push(finish?.id ?? '', finish?.owner ?? '', String(cancels.length), ...cancels);
   values.push(String(step.timers.length));
   for (const { name, due } of step.timers) values.push(name.toWellFormed(), due === null ? '' : String(due));
   addEvents(values, step.events);
@@ -80,7 +80,7 @@ function addStep(values: string[], step: BatchStep | StepCommit): void {
   for (const { id, type, body } of orders) values.push(id, `${type}\n${body}`);
   values.push(String(rows.length));
   for (const row of rows) values.push(row.kind, row.id, headerOf(row), row.body ?? '');
-  values.push(String(cancels.length), ...cancels, String(jobs.length));
+  values.push(String(jobs.length));
   for (const { id, child, input, due } of jobs) values.push(id, child, input.toWellFormed(), String(due));
 }
 

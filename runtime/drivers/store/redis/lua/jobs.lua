@@ -19,17 +19,22 @@ local function stored_job(id)
   return stored and cjson.decode(stored)
 end
 
--- job: id, child, input, due. One that is there stays as it is.
-local function add_job(job, actor, at)
-  local id = job[1]
-  if call('HEXISTS', tag .. 'jobs', id) == 1 then return end
-  local kind = kind_of(id)
-  local number = string.format('%016.0f', call('HINCRBY', heads, 'jobs', 1))
-  call('HSET', tag .. 'jobs', id, cjson.encode({ number, actor, job[2], job[3], at }))
-  call('ZADD', tag .. 'ready\0' .. kind, job[4], number .. id)
-  call('ZADD', tag .. 'added\0' .. kind, at, id)
-  call('SADD', tag .. 'jobs-of\0' .. actor, id)
-  call('SADD', tag .. 'job-kinds', kind)
+-- Takes a list of jobs: id, child, input, due. One that is there stays as it is. Answers whether there are any.
+local function add_jobs(actor, at)
+  local count = take_count()
+  for _ = 1, count do
+    local id, child, input, due = take(), take(), take(), take()
+    if call('HEXISTS', tag .. 'jobs', id) == 0 then
+      local kind = kind_of(id)
+      local number = string.format('%016.0f', call('HINCRBY', heads, 'jobs', 1))
+      call('HSET', tag .. 'jobs', id, cjson.encode({ number, actor, child, input, at }))
+      call('ZADD', tag .. 'ready\0' .. kind, due, number .. id)
+      call('ZADD', tag .. 'added\0' .. kind, at, id)
+      call('SADD', tag .. 'jobs-of\0' .. actor, id)
+      call('SADD', tag .. 'job-kinds', kind)
+    end
+  end
+  return count > 0
 end
 
 local function remove_job(id)

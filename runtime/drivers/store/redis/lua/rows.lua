@@ -26,24 +26,18 @@ local function entries(kind, id, header)
   return list
 end
 
--- Revision and header of a stored row; 0 when there is none.
+-- Revision and header of a row; 0 when there is none.
 local function stored_row(kind, id)
-  local stored = call('HGET', tag .. 'rows\0' .. kind, id)
+  local stored = get_field(tag .. 'rows\0' .. kind, id)
   if not stored then return 0 end
-  local first = string.find(stored, '\n', 1, true)
-  local second = string.find(stored, '\n', first + 1, true)
-  return tonumber(string.sub(stored, 1, first - 1)), string.sub(stored, first + 1, second - 1)
+  local revision, header = string.match(stored, '^(%d+)\n([^\n]*)')
+  return tonumber(revision), header
 end
 
--- An empty header deletes the row.
 local function write_row(kind, id, header, body)
   local revision, before = stored_row(kind, id)
   if header == '' and not before then return end
-  if header == '' then
-    call('HDEL', tag .. 'rows\0' .. kind, id)
-  else
-    call('HSET', tag .. 'rows\0' .. kind, id, (revision + 1) .. '\n' .. header .. '\n' .. body)
-  end
+  set_field(tag .. 'rows\0' .. kind, id, header ~= '' and (revision + 1) .. '\n' .. header .. '\n' .. body)
   if header == before then return end
   local old = before and entries(kind, id, before) or {}
   local new = header ~= '' and entries(kind, id, header) or {}

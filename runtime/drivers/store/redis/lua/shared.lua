@@ -11,13 +11,13 @@ local function take()
   return ARGV[next_argument]
 end
 
--- A list: its length, then `width` arguments an item. Answers items as tables.
-local function take_list(width)
-  local items = {}
-  for index = 1, tonumber(take()) do
-    local item = {}
-    for field = 1, width do item[field] = take() end
-    items[index] = item
-  end
-  return items
+-- How many items a list has, which come next.
+local function take_count()
+  return tonumber(take())
+end
+
+-- Leaves a list out whose items have `width` arguments.
+local function pass(width)
+  local count = take_count()
+  next_argument = next_argument + width * count
 end

@@ -18,8 +18,9 @@ end
 -- ARGV owner, leases (id, until). Answers the ids that are not its own any more.
 function work.beat()
   local owner, lost = take(), {}
-  for _, lease in ipairs(take_list(2)) do
-    if owner_of(lease[1]) == owner then set_ready(lease[1], lease[2]) else lost[#lost + 1] = lease[1] end
+  for _ = 1, take_count() do
+    local id, lease_end = take(), take()
+    if owner_of(id) == owner then set_ready(id, lease_end) else lost[#lost + 1] = id end
   end
   return lost
 end
@@ -46,8 +47,8 @@ end
 -- ARGV kinds (kind). Answers when the first one can be claimed, or nothing.
 function work.next()
   local first = false
-  for _, kind in ipairs(take_list(1)) do
-    local some = call('ZRANGE', tag .. 'ready\0' .. kind[1], 0, 0, 'WITHSCORES')
+  for _ = 1, take_count() do
+    local some = call('ZRANGE', tag .. 'ready\0' .. take(), 0, 0, 'WITHSCORES')
     if some[2] and not (first and tonumber(first) <= tonumber(some[2])) then first = some[2] end
   end
   return first
@@ -56,7 +57,7 @@ end
 -- ARGV now, owners that are gone (owner). Answers how many leases were ended.
 function work.free()
   local now, gone, freed = take(), {}, 0
-  for _, owner in ipairs(take_list(1)) do gone[owner[1]] = true end
+  for _ = 1, take_count() do gone[take()] = true end
   local leased = call('HGETALL', tag .. 'job-owners')
   for at = 1, #leased, 2 do
     if gone[leased[at + 1]] then

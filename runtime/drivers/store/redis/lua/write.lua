@@ -2,13 +2,25 @@
 -- ARGV at, not empty: only while the log has none of the events, rows (kind, id, expected revision, header or empty to
 --      delete it, body), events (id, type, account, stream, body)
 -- Answers {'ok', position of the last event}, {'duplicate'} or {'conflict'}, which have written nothing.
-local at, once, rows, events = take(), take(), take_list(5), take_list(5)
-for _, event in ipairs(events) do
-  if once ~= '' and call('HEXISTS', tag .. 'event-ids', event[1]) == 1 then return { 'duplicate' } end
+local at, once = take(), take()
+local first = next_argument
+pass(5)
+for _ = 1, take_count() do
+  if call('HEXISTS', tag .. 'event-ids', take()) == 1 and once ~= '' then return { 'duplicate' } end
+  next_argument = next_argument + 4
 end
-for _, row in ipairs(rows) do
-  if stored_row(row[1], row[2]) ~= tonumber(row[3]) then return { 'conflict' } end
+next_argument = first
+for _ = 1, take_count() do
+  local kind, id, revision = take(), take(), take()
+  if stored_row(kind, id) ~= tonumber(revision) then return { 'conflict' } end
+  next_argument = next_argument + 2
 end
-for _, row in ipairs(rows) do write_row(row[1], row[2], row[4], row[5]) end
-for _, event in ipairs(events) do append_event(event, at, '') end
-return { 'ok', close_events() }
+next_argument = first
+for _ = 1, take_count() do
+  local kind, id, _, header, body = take(), take(), take(), take(), take()
+  write_row(kind, id, header, body)
+end
+append_events(at, '')
+local position = close_events()
+write_pending()
+return { 'ok', position }
