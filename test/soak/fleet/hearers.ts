@@ -18,12 +18,16 @@ export async function hearers(urls: readonly string[], key: string): Promise<Hea
   for (const url of urls) streams.set(url, await openEvents(url, { key }));
   const bodies = new Map<string, string>();
   const changed: string[] = [];
+  /** Event → ids of the deliveries of it: attempts of one job have the same. */
+  const deliveries = new Map<string, Set<string>>();
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
       const text = await request.text();
       const { id } = JSON.parse(text);
+      const own = deliveries.get(id) ?? new Set();
+      deliveries.set(id, own.add(request.headers.get('webhook-id') ?? ''));
       const before = bodies.get(id);
       if (before !== undefined && contentOf(before) !== contentOf(text))
         changed.push(`${before} and ${text}`);
@@ -31,7 +35,10 @@ export async function hearers(urls: readonly string[], key: string): Promise<Hea
       return new Response('ok');
     },
   });
-  const told = (stored: readonly LoggedEvent[]) => stored.filter(({ type }) => type !== 'stream.health');
+  // Those of no account are for plugins alone.
+  const shown = (stored: readonly LoggedEvent[]) => stored.filter(({ account }) => account !== '');
+  const told = (stored: readonly LoggedEvent[]) =>
+    shown(stored).filter(({ type }) => type !== 'stream.health');
   const missing = (stored: readonly LoggedEvent[]) =>
     told(stored)
       .filter(({ id }) => !bodies.has(id))
@@ -41,11 +48,14 @@ export async function hearers(urls: readonly string[], key: string): Promise<Hea
     missing,
     check(stored, ledger) {
       for (const one of changed) ledger.violation(`the webhook got an event with two contents: ${one}`);
+      for (const [id, own] of deliveries)
+        if (own.size > 1)
+          ledger.violation(`event ${id} was delivered by several jobs: ${[...own].join(' ')}`);
       for (const id of missing(stored)) ledger.violation(`the webhook never got ${id}`);
       for (const [url, { seen }] of streams) {
         const firsts = [...new Set(seen.map(({ id }) => id))];
         const heard = new Set(firsts);
-        for (const { id } of stored)
+        for (const { id } of shown(stored))
           if (!heard.has(id)) ledger.violation(`the event stream of ${url} never showed ${id}`);
         const order = new Map(stored.map(({ id }, n) => [id, n]));
         const streamOf = new Map(stored.map(({ id, stream }) => [id, stream]));

@@ -1,4 +1,5 @@
 import { Kafka, logLevel } from 'kafkajs';
+import { until } from '../../e2e/harness/wait.ts';
 
 export interface Record {
   readonly partition: number;
@@ -6,6 +7,15 @@ export interface Record {
   readonly at: number;
   readonly key: string;
   readonly value: string;
+}
+
+/** Resolves when groups have a coordinator. */
+export async function coordinated(brokers: string[]): Promise<void> {
+  const consumer = new Kafka({ brokers, logLevel: logLevel.NOTHING }).consumer({ groupId: 'anybody' });
+  await consumer.connect();
+  const isThere = () => consumer.describeGroup().then(Boolean, () => false);
+  await until('a coordinator', isThere, { within: 60_000 });
+  await consumer.disconnect();
 }
 
 /** Everything that is on these topics now, by topic, in order for each partition. */

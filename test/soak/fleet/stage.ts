@@ -5,7 +5,9 @@ import { loadClip } from '../../../bench/harness/clip.ts';
 import { percentile } from '../../../bench/harness/figures.ts';
 import { type RedisStore, redisStore } from '../../../runtime/drivers/store/redis/index.ts';
 import { until } from '../../e2e/harness/wait.ts';
-import { type Fleet, startFleet } from '../../kit/engines/fleet/fleet.ts';
+import { defaultNodes, type Fleet, startFleet } from '../../kit/engines/fleet/fleet.ts';
+import { kafka } from '../../kit/engines/kafka.ts';
+import type { Kafka } from '../../kit/engines/kafka-broker.ts';
 import { readFlvFile } from '../../kit/publisher/flv-file.ts';
 import { pacer } from '../../kit/publisher/pacer.ts';
 import { silentLog } from '../../kit/silent-log.ts';
@@ -13,7 +15,7 @@ import { createStream, steadyWrites } from './clients.ts';
 import { hearers } from './hearers.ts';
 import { Ledger } from './ledger.ts';
 import { type OnAir, onAir } from './on-air.ts';
-import { readTopics } from './records.ts';
+import { coordinated, readTopics } from './records.ts';
 import { type SessionWatch, watchSessions } from './sessions.ts';
 import { checkLedger, checkLogs, checkReplay, late, storedEvents, twice, waiting } from './verdict.ts';
 import { type View, viewers } from './viewers.ts';
@@ -36,6 +38,8 @@ export interface StageOptions {
 /** A fleet under load: broadcasts, their viewers, writes and looks at everything. */
 export interface Stage {
   readonly fleet: Fleet;
+  /** Kafka has two; this one can be gone. */
+  readonly secondBroker: Kafka;
   readonly ledger: Ledger;
   /** Another that is up than the one named. */
   readonly writer: WriterOptions;
@@ -49,7 +53,16 @@ export async function stage(options: StageOptions): Promise<Stage> {
   const clip = await readFlvFile(await loadClip(rates));
   const folder = mkdtempSync(join(tmpdir(), 'millrace-soak-fleet-'));
   console.log(`data in ${folder}, kept when something is wrong`);
-  const fleet = await startFleet({ folder, env: { MILLRACE_LOG__LEVEL: 'info' } });
+  const env = {
+    MILLRACE_LOG__LEVEL: 'info',
+    MILLRACE_KAFKA__REPLICATION: '2',
+    MILLRACE_KAFKA__MIN_INSYNC: '1',
+  };
+  const fleet = await startFleet({ folder, env, nodes: [] });
+  // The topic of the groups is made where a group is first looked for, and has one copy: not on the one that can be gone.
+  await coordinated(fleet.kafka.brokers);
+  const secondBroker = await kafka({ folder: join(folder, 'kafka-2'), joins: fleet.kafka });
+  for (const plan of defaultNodes) await fleet.start(plan);
   const stopping = new AbortController();
   const over = new AbortController();
   const ledger = new Ledger();
@@ -133,11 +146,11 @@ export async function stage(options: StageOptions): Promise<Stage> {
       'nothing that waits',
       async () => {
         const now = await waiting(store, partitions);
-        return now.effects + now.orders === 0 && now;
+        return now.effects + now.orders + now.jobs === 0 && now;
       },
       { within: 20_000, every: 500 },
     ).catch(() => waiting(store, partitions));
-    if (left.effects + left.orders > 0) ledger.violation(`left behind: ${JSON.stringify(left)}`);
+    if (left.effects + left.orders + left.jobs > 0) ledger.violation(`left behind: ${JSON.stringify(left)}`);
     const topics = ['commands', 'events', 'dead'].map((name) => `${namespace}.${name}`);
     const [commands = [], events = [], dead = []] = [
       ...(await readTopics(fleet.kafka.brokers, topics)).values(),
@@ -164,6 +177,7 @@ export async function stage(options: StageOptions): Promise<Stage> {
     }
     await store.close();
     await fleet.stop();
+    await secondBroker[Symbol.asyncDispose]();
     report({ ledger, logged, views: watched.views, sessions, airs });
     for (const { id, logFile } of fleet.nodes) troubles(id, logFile);
     console.log(`${ledger.violations.length} violations`);
@@ -171,7 +185,7 @@ export async function stage(options: StageOptions): Promise<Stage> {
     rmSync(folder, { recursive: true });
     return true;
   };
-  return { fleet, ledger, writer, store, views: watched.views, finish };
+  return { fleet, secondBroker, ledger, writer, store, views: watched.views, finish };
 }
 
 function report(seen: {
@@ -193,7 +207,7 @@ answers: p50 ${ms(answers, 50)} ms, p99 ${ms(answers, 99)} ms, longest ${ms(answ
 by status: ${[...statuses].map(([status, times]) => `${status} × ${times}`).join(', ')}
 counters set back by an attempt that nobody had answered: ${late.size} ${[...late].slice(0, 5).join('; ')}
 made twice after a rollback: ${[...twice].join(' ') || 'nothing'}
-logs: ${logged.commands} commands, ${logged.copies} copies among them; ${logged.events} events, ${logged.repeats} published again; highest epoch ${logged.epochs}
+logs: ${logged.commands} commands; ${logged.events} events, ${logged.repeats} published again; highest epoch ${logged.epochs}
 commands: ${[...logged.kinds].map(([kind, times]) => `${kind} × ${times}`).join(', ')}
 media: broadcasts that were left alone had no look of a second without a new part beyond ${Math.round(longest)} ms; ${sum(({ counts }) => counts.connections)} connections, ${sum(({ counts }) => counts.refusals)} refused, ${sum(({ counts }) => counts.dropped)} tags dropped; ${sessions.looks} looks at all sessions, ${sessions.dips} figures lower for a moment`);
 }

@@ -167,14 +167,16 @@ export function checkLogs(
       ledger.violation(`stream ${stream} was left alone, but: ${life.join(' ')}`);
   }
   const kinds = new Map<string, number>();
+  const asked = new Set<string>();
   for (const { key, value } of commands) {
-    const { type, command } = JSON.parse(value);
+    const { id, type, command } = JSON.parse(value);
+    if (asked.has(id)) ledger.violation(`a command is on the log twice: ${key} ${value.slice(0, 300)}`);
+    if (id !== undefined) asked.add(id);
     count(kinds, `${key.split('/', 1)[0]} ${command?.type ?? type}`);
   }
   return {
     kinds,
     commands: commands.length,
-    copies: commands.length - new Set(commands.map(({ value }) => JSON.parse(value).id)).size,
     events: contents.size,
     repeats,
     epochs: Math.max(0, ...epochs.values()),
@@ -185,8 +187,6 @@ export interface LogFigures {
   /** Commands by actor type and what was asked. */
   readonly kinds: ReadonlyMap<string, number>;
   readonly commands: number;
-  /** Commands that stand on the log more than once. */
-  readonly copies: number;
   readonly events: number;
   /** Events that were published more than once, with one content. */
   readonly repeats: number;
@@ -201,11 +201,9 @@ export async function checkReplay(
 ): Promise<void> {
   const last = new Map<string, string>();
   const counts = new Map<string, Set<string>>();
-  const seen = new Set<string>();
   for (const { key, value } of commands) {
     const { id, command } = JSON.parse(value);
-    if (seen.has(id)) continue;
-    seen.add(id);
+    if (id === undefined) continue;
     const n = command?.type === 'change' ? command.changes.userTags?.n : undefined;
     if (n === undefined) continue;
     last.set(key, n);
@@ -227,14 +225,17 @@ export async function checkReplay(
   }
 }
 
-/** Nothing waits any more: neither events to be published nor orders. */
+/** Nothing waits any more: neither events to be published nor orders nor jobs. */
 export async function waiting(
   store: RedisStore,
   partitions: number,
-): Promise<{ effects: number; orders: number }> {
+): Promise<{ effects: number; orders: number; jobs: number }> {
   const effects = (await store.events.last()) - (await store.events.cursor('bus/events'));
   const all = Array.from({ length: partitions }, (_, partition) => partition);
-  return { effects, orders: (await store.orders(all)).length };
+  // Attempts at webhooks that nobody hears go on for days.
+  const left = (await store.jobs.totals()).filter(({ kind }) => kind !== 'webhook.attempt');
+  const jobs = left.reduce((sum, { count }) => sum + count, 0);
+  return { effects, orders: (await store.orders(all)).length, jobs };
 }
 
 function bodyOf(published: string): string {
