@@ -25,18 +25,11 @@ const beforeAll = -1;
  */
 export async function react(options: ReactOptions): Promise<() => Promise<void>> {
   const { store, plugin, parked } = options;
-  const consumer = `reactions/${plugin}`;
   // An engine that lost its last writes may have kept a place beyond the log's end, where other events come now.
-  const [place, end] = [await store.events.cursor(consumer), await store.events.last()];
-  let position = Math.min(place, end || beforeAll);
-  if (place === 0) {
-    // A plugin that is switched on reacts to what happens from now on. Its place is never stored as 0 again:
-    // the next start would take it for new and skip what came since.
-    position = end || beforeAll;
-    await store.events.advance(consumer, position);
-  }
+  const stored = await takePlace(options);
+  const position = Math.min(stored, (await store.events.last()) || beforeAll);
   const failing = await parked.load();
-  const reader = new ReactionReader(options, { position, stored: place === 0 ? position : place });
+  const reader = new ReactionReader(options, { position, stored });
   for (const { event, failedAt: since, tries } of failing) {
     const isLogged = (await store.events.position(event.id)) !== undefined;
     reader.remember({ event, since, tries }, { isLogged });
@@ -48,6 +41,20 @@ export async function react(options: ReactOptions): Promise<() => Promise<void>>
     unsubscribe();
     return reader.stop();
   };
+}
+
+/**
+ * The place of a plugin in the event log. One that is new, or was switched on, gets its place here: it reacts to what happens from
+ * now on. So this is called before a node is ready: the reactions may begin seconds later, on another node.
+ */
+export async function takePlace({ store, plugin }: Pick<ReactOptions, 'store' | 'plugin'>): Promise<number> {
+  const consumer = `reactions/${plugin}`;
+  const place = await store.events.cursor(consumer);
+  if (place !== 0) return place;
+  // Never stored as 0: the next start would take the plugin for new, and skip what came since.
+  const first = (await store.events.last()) || beforeAll;
+  await store.events.advance(consumer, first);
+  return first;
 }
 
 class ReactionReader {

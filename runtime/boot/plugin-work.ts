@@ -10,7 +10,7 @@ import type { EventHub } from '../actors/events.ts';
 import type { JobWorkers } from '../actors/jobs/workers.ts';
 import { ParkedReactions } from '../actors/parked-reactions.ts';
 import type { ReactionWatch } from '../actors/reaction-watch.ts';
-import { react } from '../actors/reactions.ts';
+import { react, takePlace } from '../actors/reactions.ts';
 import { sweeping } from '../actors/sweeping.ts';
 import { publisherName } from '../cluster/publisher.ts';
 import type { PlannedPlugin } from './plan.ts';
@@ -52,6 +52,7 @@ async function startReactions({ plugin, culprit }: PlannedPlugin, context: WorkC
     });
     return react({ plugin: plugin.id, reactions: own, store, hub, clock, log, watch, parked });
   };
+  await takePlace({ store, plugin: plugin.id });
   life.atStop(`reactions of plugin ${culprit}`, await runtime.onDuty(`reactions/${plugin.id}`, begin));
 }
 
