@@ -25,6 +25,8 @@ export function serveRecording(
   const kit = {
     deployment: { publicUrl: 'http://127.0.0.1' },
     use: (token: { id: string }) => (token.id === films.id ? made : { find }),
+    offered: () => [],
+    decide: {},
   };
   const app = httpCore({ log: silentLog, routes: [playbackRoutes(kit as never)] });
   const server = Bun.serve({

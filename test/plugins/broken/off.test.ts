@@ -183,10 +183,11 @@ describe('a plugin that is off', () => {
 
     await w.crash({ downFor: '1s', plugins: [reach, courierPlugin] });
     await w.advance('1s');
-    // The timer that fell due long ago has dropped the first parcel, and the second is on its way.
-    expect(script.attempts.slice(2).map(({ input }) => input.parcel)).toEqual(['second', 'second']);
-    script.attempts[2]?.finish({ status: 200 });
-    script.attempts[3]?.finish({ status: 200 });
+    // The timer that fell due long ago has dropped the first parcel, and the second is on its way. On several nodes a worker may
+    // have tried the first once more by then: at least once.
+    const again = script.attempts.slice(2).filter(({ input }) => input.parcel === 'second');
+    expect(again).toHaveLength(2);
+    for (const attempt of again) attempt.finish({ status: 200 });
     await w.settle();
     expect((await asked().read(courierActor, 'a'))?.context.receipts).toEqual([{ status: 200 }]);
     expect(await asked().read(courierActor, 'c')).toBeUndefined();
@@ -196,32 +197,33 @@ describe('a plugin that is off', () => {
 /** On several nodes it is told again: test/kernel/tell-lost.test.ts. */
 const isClustered = process.env.MILLRACE_WORLD === 'cluster';
 
-describe.skipIf(isClustered)('a plugin that cannot settle what an earlier process left', () => {
-  it.each([
-    ['throws', fails('no books'), 'it could not settle what a lost process left: no books'],
-    [
-      'hangs',
-      () => new Promise<never>(() => {}),
-      'it could not settle what a lost process left: it took longer than 60 s',
-    ],
-  ])('and %s is off, for nobody tells it again', async (_, lostNode, tree) => {
-    let started = 0;
-    const plugin = broken({
-      lostNode,
-      start() {
-        started += 1;
-        return undefined;
-      },
+if (!isClustered)
+  describe('a plugin that cannot settle what an earlier process left', () => {
+    it.each([
+      ['throws', fails('no books'), 'it could not settle what a lost process left: no books'],
+      [
+        'hangs',
+        () => new Promise<never>(() => {}),
+        'it could not settle what a lost process left: it took longer than 60 s',
+      ],
+    ])('and %s is off, for nobody tells it again', async (_, lostNode, tree) => {
+      let started = 0;
+      const plugin = broken({
+        lostNode,
+        start() {
+          started += 1;
+          return undefined;
+        },
+      });
+      await using w = await worldWith([plugin], { durable: true, startTakes: '65s' });
+      await expectTheRestToWork(w);
+      expect([started, await issuesOf(w)]).toEqual([1, []]);
+      await w.crash({ downFor: '1s' });
+      expect(w.bootLines.find((line) => line.includes(' broken '))).toContain(`OFF: ${tree}`);
+      await expectTheRestToWork(w);
+      expect(started).toBe(1);
     });
-    await using w = await worldWith([plugin], { durable: true, startTakes: '65s' });
-    await expectTheRestToWork(w);
-    expect([started, await issuesOf(w)]).toEqual([1, []]);
-    await w.crash({ downFor: '1s' });
-    expect(w.bootLines.find((line) => line.includes(' broken '))).toContain(`OFF: ${tree}`);
-    await expectTheRestToWork(w);
-    expect(started).toBe(1);
   });
-});
 
 describe('the start ends', () => {
   it('when an essential plugin fails, or one that it needs', async () => {
