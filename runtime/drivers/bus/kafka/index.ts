@@ -23,8 +23,7 @@ import { KafkaAdmin } from './admin.ts';
 import type { KafkaConnection } from './client.ts';
 import { GroupConsumer } from './consumer.ts';
 import { listening } from './listening.ts';
-import { KafkaProducer } from './producer.ts';
-import { Pump } from './pump.ts';
+import { KafkaSender } from './sender.ts';
 import { openTopics, readIdentity, type TopicOptions, topicNames, untilKnown } from './topics.ts';
 
 /** ms until the partitions of a node that is gone are others', by default. */
@@ -66,10 +65,8 @@ class KafkaBus implements Bus {
   readonly #topics: TopicOptions;
   readonly #connection: KafkaConnection;
   readonly #admin: KafkaAdmin;
-  /** A pump for each: a broker answers the requests of one connection one after the other. */
-  readonly #pumps: Readonly<
-    Record<'commands' | 'replies' | 'events', { pump: Pump; producer: KafkaProducer }>
-  >;
+  /** One for each: a broker answers the requests of one connection one after the other. */
+  readonly #senders: Readonly<Record<'commands' | 'replies' | 'events', KafkaSender>>;
   readonly #ends = new Set<() => Promise<void>>();
   #holdings: readonly Holding[] = [];
   #consumer: GroupConsumer | undefined;
@@ -88,11 +85,8 @@ class KafkaBus implements Bus {
       ...(sasl !== undefined && { sasl }),
     };
     this.#admin = new KafkaAdmin(this.#connection, { clock, log });
-    const open = () => {
-      const producer = new KafkaProducer(this.#connection, { clock, log });
-      return { producer, pump: new Pump({ transport: producer.send, clock, log }) };
-    };
-    this.#pumps = { commands: open(), replies: open(), events: open() };
+    const open = () => new KafkaSender(this.#connection, { clock, log });
+    this.#senders = { commands: open(), replies: open(), events: open() };
   }
 
   async open(): Promise<{ readonly log: string }> {
@@ -105,7 +99,7 @@ class KafkaBus implements Bus {
     this.#checkOpen();
     checkPartition(partition, this.#options);
     checkRecord({ key, value });
-    await this.#pumps.commands.pump.send({ topic: this.#topics.names.commands, partition, key, value });
+    await this.#senders.commands.send({ topic: this.#topics.names.commands, partition, key, value });
   }
 
   async own(owner: PartitionOwner): Promise<() => Promise<void>> {
@@ -152,7 +146,7 @@ class KafkaBus implements Bus {
     checkName('node', node);
     checkValue(message);
     const topic = this.#topics.names.replies(node);
-    await this.#pumps.replies.pump.send({ topic, partition: 0, key: null, value: message, isOptional: true });
+    await this.#senders.replies.send({ topic, partition: 0, key: null, value: message, isOptional: true });
   }
 
   async listen(hear: (message: string) => void): Promise<() => Promise<void>> {
@@ -168,7 +162,7 @@ class KafkaBus implements Bus {
     for (const record of records) checkRecord(record);
     const topic = this.#topics.names.events;
     const sent = records.map(({ key, value }) =>
-      this.#pumps.events.pump.send({ topic, partition: this.#partitionOf(key), key, value }),
+      this.#senders.events.send({ topic, partition: this.#partitionOf(key), key, value }),
     );
     await Promise.all(sent);
   }
@@ -177,7 +171,7 @@ class KafkaBus implements Bus {
     this.#checkOpen();
     const headers = { partition: String(partition), offset: String(offset), at: String(at), reason };
     const { dead: topic } = this.#topics.names;
-    await this.#pumps.events.pump.send({ topic, partition: 0, key, value, headers });
+    await this.#senders.events.send({ topic, partition: 0, key, value, headers });
   }
 
   async ping(): Promise<void> {
@@ -199,10 +193,8 @@ class KafkaBus implements Bus {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const pumps = Object.values(this.#pumps);
     await Promise.all([...this.#ends].map((end) => end()));
-    await Promise.all(pumps.map(({ pump }) => pump.close()));
-    for (const { producer } of pumps) producer.close();
+    await Promise.all(Object.values(this.#senders).map((sender) => sender.close()));
     this.#admin.close();
   }
 

@@ -2,8 +2,7 @@ import type { Message, PartitionMetadata } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { jsonLog } from '../../../core/base/log.ts';
 import type { KafkaClient } from '../../../runtime/drivers/bus/kafka/client.ts';
-import { KafkaProducer } from '../../../runtime/drivers/bus/kafka/producer.ts';
-import { Pump } from '../../../runtime/drivers/bus/kafka/pump.ts';
+import { KafkaSender } from '../../../runtime/drivers/bus/kafka/sender.ts';
 import { numbers } from './check.ts';
 
 interface Request {
@@ -119,8 +118,7 @@ function brokers(leaders: Map<number, number>, fate: () => Fate = () => 'good') 
   };
   const kafka = { producer: (options: object) => createProducer({ ...options, logger, cluster }) };
   const connect = async () => ({ kafka, destroy() {}, cut() {} }) as unknown as KafkaClient;
-  const { send: transport } = new KafkaProducer({ brokers: [], clientId: 't' }, { clock, log, connect });
-  const sender = new Pump({ transport, clock, log });
+  const sender = new KafkaSender({ brokers: [], clientId: 't' }, { clock, log, connect });
   const send = (partition: number, value: string) => sender.send({ topic: 't', partition, key: 'k', value });
   return { forgetful, lines, producers, send, written };
 }
@@ -135,7 +133,7 @@ function retriable(message: string): Error {
   return Object.assign(new Error(message), { name: 'KafkaJSRequestTimeoutError', retriable: true });
 }
 
-describe('the producer', () => {
+describe('with the producer of kafkajs', () => {
   test('what is acknowledged after Kafka has lost count of another partition is on the log', async () => {
     const { forgetful, send, written, producers } = brokers(
       new Map([
