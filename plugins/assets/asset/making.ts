@@ -32,7 +32,6 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
     return row && referenceOf(assetOf(row));
   };
   const begin: Assets['begin'] = (given) => beginAsset(given, kit);
-  const reader = bodyReader(changeable);
 
   return {
     ...{ begin, find, ordered: { asset: schema, task: taskSchema } },
@@ -80,10 +79,7 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
       return (await give(file, { id, kit })) ? 'ok' : 'gone';
     },
     fail: (id, message) => actors.ask(asset, id, { type: 'fail', message }).then(() => {}, unlessRefused),
-    async change(id, changes) {
-      const checked = reader.check(changes) as AssetChanges;
-      return (await isAccepted(actors.ask(asset, id, { type: 'change', changes: checked }))) ? 'ok' : 'gone';
-    },
+    change: (id, changes) => change(id, { changes, kit }),
     async findByPlaybackId(playbackId) {
       const row = await watchedRow(playbackId, kit);
       return row && referenceOf(assetOf(row));
@@ -105,6 +101,17 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
       }
     },
   };
+}
+
+const reader = bodyReader(changeable);
+
+async function change(
+  id: string,
+  { changes, kit }: { changes: AssetChanges; kit: AssetsKit },
+): Promise<'ok' | 'gone'> {
+  const checked = reader.check(changes) as AssetChanges;
+  const asked = kit.actors.ask(asset, id, { type: 'change', changes: checked });
+  return (await isAccepted(asked)) ? 'ok' : 'gone';
 }
 
 async function beginAsset(
