@@ -61,7 +61,7 @@ export async function importPlugins(
         if (file === undefined) return `plugins.${id}: ${noSuchPlugin(id)}${installHint(id, folder)}`;
         try {
           if (!load) provideEntryPoints();
-          const module = await (load ? load() : (import(file) as Promise<{ default: unknown }>));
+          const module = await (load ? load() : inTime(import(file) as Promise<{ default: unknown }>));
           if (!isPlugin(module.default))
             return `plugins.${id}: the default export of ${file} is not a plugin`;
           const problem = load ? undefined : contractProblem(module.default, id);
@@ -88,6 +88,21 @@ interface EnabledPlugin {
   readonly file: string;
   /** What the config calls it. */
   readonly name: string;
+}
+
+/** ms. A module that waits at its top level for what never comes would keep the program from starting, without a word. */
+const importLimit = 10_000;
+
+async function inTime<T>(loading: Promise<T>): Promise<T> {
+  const late = AbortSignal.timeout(importLimit);
+  return Promise.race([
+    loading,
+    new Promise<never>((_, reject) => {
+      const message = `it took longer than ${importLimit / 1000} s; does it wait for something at its top level?`;
+      // Its own place is of no use to whoever reads it.
+      late.addEventListener('abort', () => reject(Object.assign(new Error(message), { stack: '' })));
+    }),
+  ]);
 }
 
 function isPlugin(value: unknown): value is Plugin {

@@ -63,6 +63,8 @@ function requestOf(call: CallRequest, { baseUrl, key }: ClientOptions): Request 
   return new Request(url, {
     method,
     headers,
+    // The API sends nobody elsewhere: a body and other headers would go to whatever host an answer names.
+    redirect: 'error',
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,6 +54,18 @@ test('a bad configuration: exit 78, every problem named', async () => {
   expect(await start.exitCode({ within: 15_000 }), start.output()).toBe(78);
   expect(start.output()).toMatch(/hold/);
   expect(start.output()).toMatch(/nonsense/);
+});
+
+test('a plugin whose module never ends to load: exit 78, which one and why', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-endless-'));
+  const file = join(folder, 'endless.ts');
+  writeFileSync(file, 'await new Promise(() => {});\nexport default {};\n');
+  await using start = await npmStart({ MILLRACE_PLUGINS: JSON.stringify({ [file]: true }) });
+  expect(await start.exitCode({ within: 30_000 }), start.output()).toBe(78);
+  expect(start.output()).toContain(
+    `plugins.${file}: ${file} could not be loaded: it took longer than 10 s; does it wait for something at its top level?\n`,
+  );
+  rmSync(folder, { recursive: true });
 });
 
 test('a data folder that cannot be made: exit 78, why, and what to do', async () => {

@@ -119,6 +119,12 @@ describe('what it sends again', () => {
     expect(sent).toHaveLength(2);
   });
 
+  it('nothing to where an answer sends it', async () => {
+    const { client, sent } = scripted([fine]);
+    await client.createStream({ body: { name: 'A' } });
+    expect(sent.map(({ redirect }) => redirect)).toEqual(['error']);
+  });
+
   it('nothing after it was stopped', async () => {
     const later = () => new Response(null, { status: 503, headers: { 'retry-after': '20' } });
     const { client, sent } = scripted([later, fine]);
