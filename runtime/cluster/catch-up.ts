@@ -1,7 +1,7 @@
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { isWorthTelling, retried } from './retried.ts';
+import { retried } from './retried.ts';
 
 /**
  * Whether the store has all that is on the log. One that was started anew may lack what was acknowledged until the owners of
@@ -53,17 +53,12 @@ export class CatchUp {
 
   async #see(partition: number, signal: AbortSignal): Promise<void> {
     const { clock, log, mark } = this.#options;
-    const failure = 'it is not known yet whether the store has all of a partition';
     const work = async () => {
       await mark(partition);
       if (!signal.aborted) this.#behind.delete(partition);
     };
-    await retried(work, {
-      ...{ clock, signal },
-      onFailure: (error, tries) => {
-        if (isWorthTelling(tries)) log.warn(failure, { partition, tries, error });
-      },
-    });
+    const failure = 'it is not known yet whether the store has all of a partition';
+    await retried(work, { clock, signal, failure, log: log.with({ partition }) });
   }
 }
 

@@ -294,13 +294,7 @@ export class Partition {
   async #surely<T>(failure: string, work: () => Promise<T>): Promise<T> {
     const { clock, log, partition } = this.#parts;
     const { signal } = this.#over;
-    const result = await retried(work, {
-      clock,
-      signal,
-      onFailure: (error, tries) => {
-        if (isWorthTelling(tries)) log.warn(`${failure}; it is tried again`, { partition, tries, error });
-      },
-    });
+    const result = await retried(work, { clock, signal, failure, log: log.with({ partition }) });
     signal.throwIfAborted();
     return result as T;
   }

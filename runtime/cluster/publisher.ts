@@ -5,7 +5,7 @@ import type { Bus } from '../../core/ports/bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent, Store } from '../../core/ports/store.ts';
 import type { EventHub } from '../actors/events.ts';
-import { isWorthTelling, retried } from './retried.ts';
+import { retried } from './retried.ts';
 
 /** Its place in the event log is stored under this name. */
 export const publisherName = 'bus/events';
@@ -60,8 +60,9 @@ export class EventPublisher {
   }
 
   async #run(signal: AbortSignal, wake: { now: () => void }): Promise<void> {
-    const { store, clock } = this.#options;
-    const surely = <T>(work: () => Promise<T>) => this.#surely(work, signal);
+    const { store, clock, log } = this.#options;
+    const failure = 'events could not be published';
+    const surely = <T>(work: () => Promise<T>) => retried(work, { clock, signal, log, failure });
     const asked = () => Promise.all([store.events.cursor(publisherName), store.events.last()]);
     const [place, last] = (await surely(asked)) ?? [0, 0];
     // A store that lost its last writes may have kept a place beyond the end of the log.
@@ -107,17 +108,6 @@ export class EventPublisher {
     const note = { id: id.slice(0, shownId), event: type, account, bytes };
     await bus.bury({ partition: -1, offset: -1, at, key: 'event', value: JSON.stringify(note) }, reason);
     this.#buried += 1;
-  }
-
-  #surely<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-    const { clock, log } = this.#options;
-    return retried(work, {
-      ...{ clock, signal },
-      onFailure: (error, tries) => {
-        if (isWorthTelling(tries))
-          log.warn('events could not be published; it is tried again', { tries, error });
-      },
-    });
   }
 }
 

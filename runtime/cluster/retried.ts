@@ -1,3 +1,4 @@
+import type { Log } from '../../core/base/log.ts';
 import { pause } from '../../core/base/timing.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 
@@ -6,20 +7,20 @@ const firstWait = 100;
 const longestWait = 2000;
 
 /**
- * Does `work` until it succeeds, with doubling waits between the attempts. Undefined when the signal was aborted first:
- * then nobody wants it any more.
+ * Does `work` until it succeeds, with doubling waits between the attempts; `failure` is told. Undefined when the signal was aborted
+ * first: then nobody wants it any more.
  */
 export async function retried<T>(
   work: () => Promise<T>,
-  options: { clock: Clock; signal: AbortSignal; onFailure: (error: unknown, tries: number) => void },
+  options: { clock: Clock; signal: AbortSignal; log: Log; failure: string },
 ): Promise<T | undefined> {
-  const { clock, signal, onFailure } = options;
+  const { clock, signal, log, failure } = options;
   for (let tries = 1; !signal.aborted; tries += 1) {
     try {
       return await work();
     } catch (error) {
       if (signal.aborted) return undefined;
-      onFailure(error, tries);
+      if (isWorthTelling(tries)) log.warn(`${failure}; it is tried again`, { tries, error });
       await pause(clock.now() + waitAfter(tries), { clock, signal });
     }
   }

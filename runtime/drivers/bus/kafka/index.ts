@@ -28,6 +28,8 @@ import { openTopics, readIdentity, type TopicOptions, topicNames, untilKnown } f
 
 /** ms until the partitions of a node that is gone are others', by default. */
 const defaultSession = 6000;
+/** What a node may be called; it is part of the name of its topic. */
+const nodeName = /^[a-zA-Z0-9._-]{1,100}$/;
 /** How often a node looks whether the topic of commands is still the same one, ms. */
 const logCheck = 10_000;
 
@@ -55,8 +57,6 @@ export interface KafkaBusOptions {
 
 /** The bus on Kafka: README.md of this folder says how. Nothing is connected before `open`. */
 export function kafkaBus(options: KafkaBusOptions): Bus {
-  checkName('namespace', options.namespace);
-  checkName('node', options.node);
   return new KafkaBus({ ...options, log: options.log.with({ bus: 'kafka' }) });
 }
 
@@ -143,7 +143,8 @@ class KafkaBus implements Bus {
 
   async tell(node: string, message: string): Promise<void> {
     this.#checkOpen();
-    checkName('node', node);
+    if (!nodeName.test(node))
+      throw new RangeError(`${JSON.stringify(node.slice(0, 120))} is no name of a node`);
     checkValue(message);
     const topic = this.#topics.names.replies(node);
     await this.#senders.replies.send({ topic, partition: 0, key: null, value: message, isOptional: true });
@@ -248,11 +249,4 @@ class KafkaBus implements Bus {
   #partitionOf(key: string): number {
     return createHash('sha1').update(key).digest().readUInt32BE(0) % this.#options.partitions;
   }
-}
-
-function checkName(what: string, name: string): void {
-  if (!/^[a-zA-Z0-9._-]{1,100}$/.test(name))
-    throw new RangeError(
-      `${what} is ${JSON.stringify(name.slice(0, 120))}, not 1 to 100 of a-z A-Z 0-9 . _ -`,
-    );
 }
