@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../core/base/fault.ts';
 import { jsonLog } from '../../core/base/log.ts';
@@ -24,15 +27,17 @@ interface Left {
 }
 
 /**
- * Random commands while nodes die, are cut off and come back, and the store loses commits or their answers. The log that comes
- * of it, given to one node without faults, must leave the same.
+ * Random commands while nodes die, are cut off and come back, and the store loses commits or their answers, is started anew, or
+ * rolled back to what it had some time ago. The log that comes of it, given to one node without faults, must leave the same.
  */
 async function severalNodes(seed: number): Promise<{ left: Left; records: LogRecord[]; faults: number }> {
   const random = mulberry(seed);
   const below = (bound: number) => Math.floor(random() * bound);
   const chance = (share: number) => random() < share;
   const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
-  await using nodes = await clusterNodes();
+  await using folder = await temporaryFolder();
+  await using nodes = await clusterNodes({ file: join(folder.path, 'store.db') });
+  await nodes.keep();
   const asker = await nodes.start('api', { owns: false });
   const owners: ClusterNode[] = [];
   let made = 0;
@@ -70,7 +75,7 @@ async function severalNodes(seed: number): Promise<{ left: Left; records: LogRec
   };
   const anyFault = async () => {
     faults += 1;
-    const some = below(5);
+    const some = below(7);
     if (some === 0 && owners.length > 1) owners.splice(below(owners.length), 1)[0]?.kill();
     if (some === 1 && owners.length < 4) await begin();
     if (some === 2) nodes.broker.rebalance();
@@ -81,6 +86,8 @@ async function severalNodes(seed: number): Promise<{ left: Left; records: LogRec
       nodes.broker.mend(name);
     }
     if (some === 4) nodes.storeRestarted();
+    if (some === 5) await nodes.keep();
+    if (some === 6) await nodes.rollBack();
   };
 
   const answers: Promise<void>[] = ids.map((id) =>
@@ -113,11 +120,9 @@ async function oneNode(records: readonly LogRecord[]): Promise<Left> {
     onOrders: () => {},
     onFenced: () => {},
   });
-  const seen = new Set<string>();
   for (const { key, value, at } of records.toSorted((one, other) => one.at - other.at)) {
-    const { id, type, command, cause } = JSON.parse(value);
-    if (type === 'mark' || seen.has(id)) continue;
-    seen.add(id);
+    const { type, command, cause } = JSON.parse(value);
+    if (type === 'mark' || type === 'tick') continue;
     await clock.advance(at - clock.now());
     const name = key.slice('tally/'.length);
     const done =
@@ -151,6 +156,11 @@ async function leftIn(
     events,
     jobs: (await jobs.totals())[0]?.count ?? 0,
   };
+}
+
+async function temporaryFolder(): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'millrace-faults-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
 describe('whatever fails, several nodes do what one does', () => {

@@ -1,3 +1,4 @@
+import { copyFile, rm } from 'node:fs/promises';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { jsonLog } from '../../core/base/log.ts';
 import { Metrics } from '../../core/base/metrics.ts';
@@ -33,7 +34,8 @@ export async function clusterNodes({
   file?: string;
   broker?: ReturnType<typeof memoryBroker>;
 } = {}) {
-  const tracked = trackedStore(sqliteStore({ file }));
+  let current = sqliteStore({ file });
+  const tracked = trackedStore(new Proxy(current, { get: (_, name) => Reflect.get(current, name) }));
   const clock = virtualClock({ start: began, idle: tracked.idle });
   const broker = given ?? memoryBroker({ clock });
   const lines: string[] = [];
@@ -138,11 +140,31 @@ export async function clusterNodes({
   };
 
   return {
-    ...{ clock, broker, store, jobs: whole.jobs, lines, start, faults, volatile },
+    ...{ clock, broker, store, lines, start, faults, volatile },
+    get jobs() {
+      return whole.jobs;
+    },
     advance: (duration: string) => clock.advance(milliseconds(duration)),
     settle: () => clock.advance(0),
     /** The store's engine was started anew. */
     storeRestarted() {
+      for (const listener of [...restarts]) listener();
+    },
+    /** What the store has now, in a file, is what it has again after `rollBack`. */
+    async keep() {
+      await tracked.idle();
+      // It is opened by its first call.
+      await current.events.last();
+      await current.close();
+      await copyFile(file, `${file}.kept`);
+      current = sqliteStore({ file });
+    },
+    async rollBack() {
+      await tracked.idle();
+      await current.close();
+      for (const end of ['-wal', '-shm']) await rm(file + end, { force: true });
+      await copyFile(`${file}.kept`, file);
+      current = sqliteStore({ file });
       for (const listener of [...restarts]) listener();
     },
     async events() {
