@@ -25,8 +25,8 @@ const beforeAll = -1;
  */
 export async function react(options: ReactOptions): Promise<() => Promise<void>> {
   const { store, plugin, parked } = options;
-  // An engine that lost its last writes may have kept a place beyond the log's end, where other events come now.
   const stored = await takePlace(options);
+  // An engine that lost its last writes may have kept a place beyond the log's end, where other events come now.
   const position = Math.min(stored, (await store.events.last()) || beforeAll);
   const failing = await parked.load();
   const reader = new ReactionReader(options, { position, stored });
