@@ -50,7 +50,7 @@ const niceness = 10;
  * and the reason of the signal.
  */
 export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uint8Array> {
-  const { signal, input } = order;
+  const { signal, input, frameRate = Number.POSITIVE_INFINITY } = order;
   const { runner } = tools;
   signal.throwIfAborted();
   const outlet = new Outlet();
@@ -83,6 +83,9 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
       if (piece === undefined) break;
       scan.take(piece);
       watch.note();
+      // Here and not with the clock: a small film is done before the first tick.
+      if (scan.pictures > frameRate * (scan.time + burst))
+        throw refused(`it has more than ${frameRate} pictures a second`);
       held?.push(piece);
       if (!scan.hasMovie) continue;
       watch.isTaken = false;
@@ -134,7 +137,7 @@ interface Watch {
   stop(): void;
 }
 
-/** Ends what hangs, takes far too long, or has too many pictures. Only time that ffmpeg itself takes counts. */
+/** Ends what hangs or takes far too long. Only time that ffmpeg itself takes counts. */
 function watchOver(options: {
   tools: RunTools;
   scan: FragmentScan;
@@ -152,9 +155,7 @@ function watchOver(options: {
     if (watch.isFed && watch.isTaken) worked += now - lookedAt;
     else aliveAt = now;
     lookedAt = now;
-    const { frameRate = Number.POSITIVE_INFINITY, interval = 0 } = order;
-    if (scan.pictures > frameRate * (scan.time + burst))
-      return end(refused(`it has more than ${frameRate} pictures a second`));
+    const { interval = 0 } = order;
     if (now - aliveAt >= maxSilence)
       return end(refused(`ffmpeg hung: it did nothing for ${maxSilence / 1000} s`));
     if (worked > startAllowance + 1000 * workOf(scan, interval))

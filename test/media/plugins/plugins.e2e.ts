@@ -58,41 +58,61 @@ const seenBy = (of: Server) =>
     .filter((line) => line.includes('"captions saw"'))
     .map((line) => JSON.parse(line));
 
-/** A text that came on show, with the number of the picture that was to be seen then. */
+/** A text that came on show, and when its cue begins, in pictures of the time of the video element. */
 interface Shown {
   readonly text: string;
-  readonly number: number | null;
-  readonly at: number;
+  readonly begins: number;
 }
 
-/** A tab in which plain hls.js plays a playlist, and notes every cue that comes on show. */
+/** A tab in which plain hls.js plays a playlist, and notes every cue that comes on show and where numbered pictures lie. */
 async function watching(playlist: string, config: HlsConfig = 'default') {
   const page = await browser.newPage();
   await page.goto(pages.url(playlist, { config }));
-  await page.evaluate(async () => {
+  await page.evaluate(async (fps) => {
     // biome-ignore lint/suspicious/noExplicitAny: hls.js as the page has it
     const { millrace } = window as any;
+    const { readFrameNumber } = await import('/frame-number.js' as string);
     const video = document.querySelector('video') as HTMLVideoElement;
     const shown: Shown[] = [];
+    const phases: number[] = [];
     const known = new Set<TextTrackCue>();
-    millrace.cues = shown;
+    Object.assign(millrace, { cues: shown, phases });
     const note = (track: TextTrack) => {
       track.addEventListener('cuechange', () => {
         for (const cue of track.activeCues ?? []) {
           if (known.has(cue)) continue;
           known.add(cue);
-          shown.push({
-            text: (cue as VTTCue).text,
-            number: millrace.shown.at(-1)?.number ?? null,
-            at: video.currentTime - cue.startTime,
-          });
+          shown.push({ text: (cue as VTTCue).text, begins: cue.startTime * fps });
         }
       });
     };
     for (const track of video.textTracks) note(track);
     video.textTracks.addEventListener('addtrack', ({ track }) => note(track as TextTrack));
-  });
+    const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 180 });
+    const context = canvas.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
+    const look = (_: number, { mediaTime }: VideoFrameCallbackMetadata) => {
+      context.drawImage(video, 0, 0, canvas.width, canvas.height);
+      const number = readFrameNumber(context.getImageData(0, 0, canvas.width, canvas.height));
+      if (number !== null) phases.push(mediaTime * fps - number);
+      setTimeout(() => video.requestVideoFrameCallback(look), 100);
+    };
+    video.requestVideoFrameCallback(look);
+  }, fps);
   return { page, [Symbol.asyncDispose]: () => page.close() };
+}
+
+/** Pictures a second of the clip, and how many a segment of it has. */
+const fps = 30;
+const perSegment = 60;
+/** From -30 to 30: how far from a boundary of segments. */
+const around = (pictures: number) => pictures - perSegment * Math.round(pictures / perSegment);
+
+/** Where segments begin in the time of the video element. On a busy machine some pictures were read a few too late. */
+async function phaseOf(page: Page): Promise<number> {
+  // biome-ignore lint/suspicious/noExplicitAny: the page's own
+  const all: number[] = await page.evaluate(() => (window as any).millrace.phases);
+  const near = (one: number) => all.filter((other) => Math.abs(around(other - one)) < 1).length;
+  return all.reduce((best, one) => (near(one) > near(best) ? one : best));
 }
 
 const cuesOf = (page: Page): Promise<Shown[]> =>
@@ -183,16 +203,11 @@ describe.concurrent('plugins that see media', () => {
       const numbers = cues.map(({ text }) => Number(/^segment (\d+)$/.exec(text)?.[1]));
       // One for each segment, none twice, none left out.
       expect(numbers.map((number, index) => number - numbers[0] - index)).toEqual(numbers.map(() => 0));
-      // A segment begins with a picture whose number divides by 60; the page looks ten times a second.
-      for (const { number, at } of cues.slice(1)) {
-        const late = ((number ?? Number.NaN) + 5) % 60;
-        expect([config, JSON.stringify(cues), late < 25, at < 0.6]).toEqual([
-          config,
-          expect.anything(),
-          true,
-          true,
-        ]);
-      }
+      // A segment begins with a picture whose number divides by 60.
+      const phase = await phaseOf(page);
+      // The first segment is closed early, so that playback can begin: the second starts between two of those.
+      for (const { text, begins } of cues.filter(({ text }) => text !== 'segment 2'))
+        expect([config, text, Math.abs(around(begins - phase)) < 3]).toEqual([config, text, true]);
       expect((await troublesOf(page)).fatal).toBe(0);
     }
   });
@@ -292,18 +307,13 @@ describe.concurrent('plugins that see media', () => {
         { within: 30_000, every: 200 },
       );
       expect(cues.map(({ text }) => text).slice(0, 3)).toEqual(['second 0', 'second 5', 'second 10']);
-      const first = cues[1].number ?? Number.NaN;
       // The clip is broadcast from its first picture on, and uploaded so.
-      for (const { text, number, at } of cues.slice(1, 3)) {
-        const expected = Number(text.slice('second '.length)) * 30;
-        expect([url, cues, Math.abs((number ?? 0) - expected) < 20, at < 0.6]).toEqual([
-          url,
-          cues,
-          true,
-          true,
-        ]);
+      const phase = await phaseOf(page);
+      for (const { text, begins } of cues) {
+        const second = Number(text.slice('second '.length));
+        const late = begins - phase - second * fps;
+        expect([url, text, Math.abs(around(late)) < 20]).toEqual([url, text, true]);
       }
-      expect(first).toBeGreaterThan(0);
     }
   });
 });
