@@ -92,7 +92,9 @@ const rounds: Round[] = [];
 const turns = values.together ? [names] : names.map((name) => [name]);
 for (let n = 1; n <= values.rounds; n += 1) {
   for (const turn of turns) {
-    for (const round of await measure(turn)) {
+    // Who is started first has had more time to warm up.
+    const first = (n - 1) % turn.length;
+    for (const round of await measure([...turn.slice(first), ...turn.slice(0, first)])) {
       rounds.push(round);
       console.log(
         `round ${n} ${round.name.padEnd(8)} ${round.cpu.toFixed(4)} % per stream, ${round.rate.toFixed(2)} Mb/s each, ` +
