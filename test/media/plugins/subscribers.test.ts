@@ -234,8 +234,8 @@ test('time that a plugin takes is measured; one that takes too much of a core is
   expect(warnings[0]).toMatch(/slows this node down.*"plugin":"busy","cpu":"\d\d %"/);
   expect(counted('millrace_plugin_media_slow_total', 'busy')).toBeGreaterThan(3);
   expect(counted('millrace_plugin_media_slow_total', 'idle')).toBe(0);
-  expect(counted('millrace_plugin_media_seconds_total', 'busy')).toBeCloseTo(
-    (65 * (30 + 48_000 / 1024)) / 100,
-    0,
-  );
+  // One call in 61 stands for all of them: what came after the last that was measured is missing.
+  const calls = 65 * (30 + 48_000 / 1024);
+  const counts = counted('millrace_plugin_media_seconds_total', 'busy');
+  expect([counts > (calls - 61) / 100, counts <= calls / 100]).toEqual([true, true]);
 });
