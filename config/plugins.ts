@@ -24,6 +24,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['events', () => import('../plugins/events/index.ts')],
   ['webhooks', () => import('../plugins/webhooks/index.ts')],
   ['system', () => import('../plugins/system/index.ts')],
+  ['dashboard', () => import('../plugins/dashboard/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
   ['docs', () => import('../plugins/docs/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
+import { Fault } from '../../core/base/fault.ts';
+import { says } from '../../core/http/http.ts';
+import { text } from '../../core/http/operation.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
+
+/** `/`: the pages on which people run their deployment. They use the public API, and nothing else. */
+export default definePlugin({
+  id: 'dashboard',
+  summary: 'the dashboard',
+  faults: {
+    'dashboard.not_found': { status: 404, meaning: 'The dashboard has no such file.' },
+  },
+  routes() {
+    const files = pageFiles();
+    const page = readFileSync(join(pageFolder, 'index.html'), 'utf8');
+    const policy = policyOf(page);
+    const shown = () =>
+      new Response(page, {
+        headers: { ...safe, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
+      });
+    return new Elysia()
+      .get('/', shown, saysPage('dashboardHome', 'The dashboard.'))
+      .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf))
+      .get(
+        '/dashboard/app/*',
+        ({ params }) => {
+          const file = files.get(params['*']);
+          if (file === undefined)
+            throw new Fault('dashboard.not_found', {
+              status: 404,
+              message: 'The dashboard has no such file.',
+            });
+          return new Response(file.body, { headers: { ...safe, 'content-type': file.type } });
+        },
+        says('A file of the dashboard.', {
+          name: 'dashboardFile',
+          isOpen: true,
+          path: pathOf,
+          answers: { 200: text(['text/javascript', 'text/css'], 'The file.') },
+          faults: ['dashboard.not_found'],
+        }),
+      );
+  },
+});
+
+const pathOf = { path: Type.String({ examples: ['streams'] }) };
+
+function saysPage(name: string, summary: string, path?: Record<string, ReturnType<typeof Type.String>>) {
+  return says(summary, {
+    name,
+    isOpen: true,
+    ...(path && { path }),
+    answers: { 200: text(['text/html'], 'The page.') },
+  });
+}
+
+const pageFolder = join(import.meta.dir, 'page');
+const clientFolder = join(import.meta.dir, '../../sdk/client');
+/** What the pages import, by the names of the import map in `index.html`. */
+const libraries: Readonly<Record<string, string>> = {
+  'preact.js': 'preact',
+  'preact-hooks.js': 'preact/hooks',
+  'signals-core.js': '@preact/signals-core',
+  'signals.js': '@preact/signals',
+  'htm.js': 'htm',
+  'hls.js': 'hls.js/dist/hls.mjs',
+  'tus.js': 'tus-js-client/dist/tus.min.js',
+  'uplot.js': 'uplot/dist/uPlot.esm.js',
+  'uplot.css': 'uplot/dist/uPlot.min.css',
+};
+
+interface PageFile {
+  readonly body: Blob | string;
+  readonly type: string;
+}
+
+/** Files of the dashboard by their path below `/dashboard/app/`: those beside it, libraries, and the client of the API. */
+function pageFiles(): ReadonlyMap<string, PageFile> {
+  const files = new Map<string, PageFile>();
+  for (const path of readdirSync(pageFolder, { recursive: true, encoding: 'utf8' })) {
+    const type = types[extname(path)];
+    if (type) files.set(path, { body: Bun.file(join(pageFolder, path)), type });
+  }
+  for (const [name, module] of Object.entries(libraries)) {
+    const path = Bun.resolveSync(module, import.meta.dir);
+    files.set(`vendor/${name}`, { body: Bun.file(path), type: types[extname(name)] ?? script });
+  }
+  const transpiler = new Bun.Transpiler({ loader: 'ts' });
+  for (const name of readdirSync(clientFolder)) {
+    const source = readFileSync(join(clientFolder, name), 'utf8');
+    files.set(`client/${name}`, { body: transpiler.transformSync(source), type: script });
+  }
+  return files;
+}
+
+const script = 'text/javascript; charset=utf-8';
+const types: Readonly<Record<string, string>> = { '.js': script, '.css': 'text/css; charset=utf-8' };
+
+const safe = {
+  'cache-control': 'no-cache',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+};
+
+/** Nothing comes from elsewhere, and no other page can frame this one, which holds a key. */
+function policyOf(page: string): string {
+  // An import map has to be in the page itself.
+  const map = /<script type="importmap">(.*?)<\/script>/s.exec(page)?.[1] ?? '';
+  const hash = createHash('sha256').update(map).digest('base64');
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${hash}'`,
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    "media-src 'self' blob:",
+    "worker-src 'self' blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}

@@ -1,0 +1,65 @@
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { access, call, key, signIn } from './lib/api.js';
+import { Frame } from './lib/frame.js';
+import { html } from './lib/html.js';
+import { Bones, Empty, Head, Problem } from './lib/parts.js';
+import { place } from './lib/place.js';
+import { SignIn } from './pages/sign-in.js';
+
+/** Pages by the first word of their path; the rest of it is handed to them as `id`. */
+const pages = {
+  '': () => import('./pages/home.js'),
+  streams: () => import('./pages/streams.js'),
+};
+
+function App() {
+  if (!key.value) return html`<${SignIn} />`;
+  return html`<${Frame} more=${[]}><${Page} /><//>`;
+}
+
+function Page() {
+  const [first, ...rest] = place.value.path.split('/');
+  const [loaded, setLoaded] = useState({});
+  const load = pages[first];
+  useEffect(() => {
+    if (!load) return;
+    load().then(
+      ({ Page }) => setLoaded({ of: first, Page }),
+      () => setLoaded({ of: first, problem: 'This page did not load. Is the server running?' }),
+    );
+  }, [first]);
+  if (!load)
+    return html`<${Head} title="Not found" /><${Empty} title="There is no such page"><a href="/">Go home</a><//>`;
+  if (loaded.of !== first) return html`<${Bones} />`;
+  if (loaded.problem) return html`<${Problem} text=${loaded.problem} />`;
+  const id = rest.length > 0 ? decodeURIComponent(rest[0]) : undefined;
+  return html`<${loaded.Page} id=${id} rest=${rest.slice(1)} key=${id} />`;
+}
+
+/** A link that signs in has its code behind the `#`, which never reaches a log. */
+async function takeCode() {
+  const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1];
+  if (!code) return;
+  history.replaceState(null, '', location.pathname + location.search);
+  try {
+    const answer = await fetch('/api/sign-in', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    });
+    if (answer.ok) await signIn((await answer.json()).key, { isKept: false });
+  } catch {
+    // The page asks for a key instead.
+  }
+}
+
+await takeCode();
+if (key.value && !access.value) {
+  try {
+    access.value = await call('GET', '/api/api-token/current');
+  } catch {
+    // Everything is shown then, and the server says what it refuses.
+  }
+}
+render(html`<${App} />`, document.querySelector('#app'));

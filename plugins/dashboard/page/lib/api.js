@@ -1,0 +1,78 @@
+import { computed, signal } from '@preact/signals';
+import { MillraceError, millrace } from 'millrace/client';
+
+/** The reader's API key; undefined: not signed in. Kept for the tab, or for the browser if they asked for it. */
+export const key = signal(
+  sessionStorage.getItem('millrace.key') ?? localStorage.getItem('millrace.key') ?? undefined,
+);
+
+/** What the key may do: the answer of `GET /api/api-token/current`; undefined until it is known. */
+export const access = signal(undefined);
+
+/** Calls the API as the reader. */
+export const client = computed(() => millrace({ baseUrl: location.origin, key: key.value }));
+
+/** Remembers a key when the server takes it; throws the sentence why not. */
+export async function signIn(candidate, { isKept }) {
+  const tried = millrace({ baseUrl: location.origin, key: candidate });
+  access.value = await (await tried.request({ method: 'GET', path: '/api/api-token/current' })).json();
+  sessionStorage.setItem('millrace.key', candidate);
+  if (isKept) localStorage.setItem('millrace.key', candidate);
+  key.value = candidate;
+}
+
+export function signOut() {
+  sessionStorage.removeItem('millrace.key');
+  localStorage.removeItem('millrace.key');
+  access.value = undefined;
+  key.value = undefined;
+}
+
+/**
+ * One call of the API: its JSON, or undefined where there is no body. Throws a `MillraceError`, whose `errors` are sentences for the
+ * reader. A key that the server no longer takes signs the reader out.
+ */
+export async function call(method, path, { body, query, signal } = {}) {
+  return (await callWhole(method, path, { body, query, signal })).body;
+}
+
+/** As `call`, with what the headers say: the address of the next page of a list, and how many there are where `count=1` asked. */
+export async function callWhole(method, path, { body, query, signal } = {}) {
+  try {
+    const idempotencyKey = method === 'POST' ? crypto.randomUUID() : undefined;
+    const response = await client.value.request({ method, path, body, query, signal, idempotencyKey });
+    const text = await response.text();
+    const count = response.headers.get('x-total-count');
+    const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+    return {
+      body: text === '' ? undefined : JSON.parse(text),
+      next: next && new URL(next, location.origin),
+      count: count === null ? undefined : Number(count),
+    };
+  } catch (error) {
+    if (error instanceof MillraceError && error.status === 401) signOut();
+    throw error;
+  }
+}
+
+/** What went wrong, as a sentence. */
+export function sentence(error) {
+  if (error instanceof MillraceError) return error.message;
+  return 'The server does not answer. Is it running, and can this browser reach it?';
+}
+
+/** Whether the key may do this: `allows('POST', 'stream')`. The server decides; this hides what it would refuse. */
+export function allows(method, path) {
+  const scopes = access.value?.scopes;
+  if (!scopes) return true;
+  return scopes.some((scope) => covers(scope, method, path));
+}
+
+/** As the server reads scopes: `GET stream/*`, `* asset`; a rule covers what lies below its path. */
+function covers(scope, method, path) {
+  const [methods, pattern = '*'] = scope.includes(' ') ? scope.split(' ') : ['*', scope];
+  if (methods !== '*' && !methods.split(',').includes(method)) return false;
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return wanted.every((part, index) => part === '*' || part === given[index]);
+}

@@ -1,0 +1,76 @@
+import { signal } from '@preact/signals';
+import { client, key } from './api.js';
+
+/** Between a lost connection and the bar that says so, ms. */
+const patience = 3000;
+/** Events that are kept for pages that open later. */
+const kept = 200;
+
+/** The newest events of the account, newest first. */
+export const recent = signal([]);
+/** Epoch ms since when the server has not answered; undefined: it does. */
+export const lostSince = signal(undefined);
+
+const listeners = new Set();
+let last;
+let running;
+
+/** Calls `listener(event)` for each event from now on. Returns what ends that. */
+export function onEvent(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** One stream of events feeds all pages. A hidden tab closes it, and catches up when it is seen again. */
+function follow() {
+  running?.abort();
+  running = undefined;
+  if (document.hidden || !key.value) return;
+  const controller = new AbortController();
+  running = controller;
+  void listen(controller.signal);
+}
+
+async function listen(signal) {
+  while (!signal.aborted) {
+    try {
+      for await (const event of client.value.events({ signal, ...(last && { after: last }) })) take(event);
+    } catch (error) {
+      if (signal.aborted) return;
+      // What came between is older than the server keeps: pages load anew what they show.
+      if (error?.status === 410) last = undefined;
+      else if (error?.status === 401 || error?.status === 403) return;
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+}
+
+function take(event) {
+  last = event.id;
+  recent.value = [event, ...recent.value].slice(0, kept);
+  for (const listener of listeners) listener(event);
+}
+
+/** The client reconnects by itself and does not say so: a health check does, while somebody looks. */
+async function watchServer() {
+  if (document.hidden) return;
+  const answered = await fetch('/health/live', { signal: AbortSignal.timeout(2000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  if (answered) {
+    if (lostSince.value !== undefined)
+      for (const listener of listeners) listener({ event: 'dashboard.reconnected' });
+    lostSince.value = undefined;
+  } else lostSince.value ??= Date.now();
+}
+
+export const isLost = () => lostSince.value !== undefined && Date.now() - lostSince.value > patience - 2000;
+
+key.subscribe(() => {
+  last = undefined;
+  recent.value = [];
+  follow();
+});
+document.addEventListener('visibilitychange', follow);
+setInterval(watchServer, 2000);

@@ -1,0 +1,82 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { sentence } from './api.js';
+import { onEvent } from './events.js';
+
+/** ms for which events gather before what they concern is loaded again. */
+const gather = 400;
+
+/**
+ * What a page shows: loads it, again when `on` says that an event concerns it, and every `every` ms.
+ *
+ * `{data, error, isLoading, reload}`: `data` stays while it is loaded again, and `error` is a sentence.
+ */
+export function useLoad(load, { deps = [], on, every } = {}) {
+  const [state, setState] = useState({ data: undefined, error: undefined, isLoading: true });
+  const turn = useRef(0);
+  const reload = useCallback(async () => {
+    turn.current += 1;
+    const mine = turn.current;
+    try {
+      const data = await load();
+      if (mine === turn.current) setState({ data, error: undefined, isLoading: false });
+    } catch (error) {
+      if (mine === turn.current)
+        setState((before) => ({ data: before.data, error: sentence(error), cause: error, isLoading: false }));
+    }
+  }, deps);
+  useEffect(() => {
+    setState((before) => ({ ...before, isLoading: true }));
+    void reload();
+    return () => {
+      turn.current += 1;
+    };
+  }, [reload]);
+  useEffect(() => {
+    if (!on) return undefined;
+    let timer;
+    const end = onEvent((event) => {
+      if (event.event !== 'dashboard.reconnected' && !on(event)) return;
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void reload();
+      }, gather);
+    });
+    return () => {
+      end();
+      clearTimeout(timer);
+    };
+  }, [reload]);
+  useEffect(() => {
+    if (!every) return undefined;
+    const timer = setInterval(() => document.hidden || reload(), every);
+    return () => clearInterval(timer);
+  }, [reload, every]);
+  return { ...state, reload };
+}
+
+/** Runs writes one at a time: `{run, isBusy, problem}`. `problem` is the server's sentence of the last one that failed. */
+export function useWrite() {
+  const [state, setState] = useState({ isBusy: false, problem: undefined });
+  const run = async (write) => {
+    setState({ isBusy: true, problem: undefined });
+    try {
+      const result = await write();
+      setState({ isBusy: false, problem: undefined });
+      return result ?? true;
+    } catch (error) {
+      setState({ isBusy: false, problem: sentence(error) });
+      return undefined;
+    }
+  };
+  return { ...state, run };
+}
+
+/** The time, anew every second: for ages and clocks on a page. */
+export function useNow(every = 1000) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return now;
+}

@@ -1,0 +1,191 @@
+import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { fullMoment, moment } from './format.js';
+import { html } from './html.js';
+
+const signs = { 'on-air': '●', good: '✓', warn: '▲', bad: '✕', quiet: '○', wait: '◐' };
+
+/** A state: sign and word, never colour alone. `kind`: on-air, good, warn, bad, quiet or wait. */
+export function Dot({ kind, children }) {
+  return html`<span class="dot ${kind === 'wait' ? 'warn' : kind}" data-sign=${signs[kind]}>${children}</span>`;
+}
+
+export function Head({ title, state, children }) {
+  useEffect(() => {
+    document.title = `${typeof title === 'string' ? title : 'Dashboard'} · Millrace`;
+  }, [title]);
+  return html`<header class="head">
+    <h1>${title}</h1>
+    ${state && html`<div class="state">${state}</div>`}
+    <div class="actions">${children}</div>
+  </header>`;
+}
+
+/** A moment in words; the whole of it on hover. */
+export function Time({ at }) {
+  if (!at) return '–';
+  return html`<time datetime=${new Date(at).toISOString()} title=${fullMoment(at)}>${moment(at)}</time>`;
+}
+
+/** Text with a button that copies it. `isSecret`: shown as dots until asked for. */
+export function Copied({ text, label, isSecret = false }) {
+  const [isShown, setShown] = useState(!isSecret);
+  return html`<span class="copied">
+    <code>${isShown ? text : `••••••${text.slice(-4)}`}</code>
+    ${
+      isSecret &&
+      html`<button class="copy" type="button" onClick=${() => setShown(!isShown)}>${isShown ? 'Hide' : 'Show'}</button>`
+    }
+    <${CopyButton} text=${text} label=${label} />
+  </span>`;
+}
+
+export function CopyButton({ text, label }) {
+  const [isDone, setDone] = useState(false);
+  const copy = async () => {
+    await copyText(text);
+    setDone(true);
+    setTimeout(() => setDone(false), 1500);
+  };
+  return html`<button class="copy" type="button" aria-label=${`Copy ${label ?? text}`} onClick=${copy}>
+    ${isDone ? 'Copied' : 'Copy'}
+  </button>`;
+}
+
+/** The clipboard of the browser is there only on secure pages. */
+async function copyText(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = Object.assign(document.createElement('textarea'), { value: text });
+  document.body.append(area);
+  area.select();
+  document.execCommand('copy');
+  area.remove();
+}
+
+/** The first 8 characters of an id; the whole on hover, and a click copies it. */
+export function Id({ id }) {
+  return html`<button class="copy mono" type="button" title=${id} onClick=${() => copyText(id)}>${id.slice(0, 8)}</button>`;
+}
+
+/** Nothing is there yet: what to do first. */
+export function Empty({ title, children }) {
+  return html`<div class="empty"><h2>${title}</h2>${children}</div>`;
+}
+
+export function Problem({ text }) {
+  return text ? html`<p class="problem" role="alert">${text}</p>` : null;
+}
+
+/** In the place of what is loading, when that takes more than 300 ms. */
+export function Bones({ rows = 4 }) {
+  const [isDue, setDue] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setDue(true), 300);
+    return () => clearTimeout(timer);
+  }, []);
+  return html`<div class="stack" aria-busy="true">
+    ${Array.from({ length: rows }, () => html`<div class="bone" style=${isDue ? undefined : { visibility: 'hidden' }}></div>`)}
+  </div>`;
+}
+
+export function Field({ label, hint, children }) {
+  return html`<label class="field"><span>${label}${hint && html` <span class="hint">${hint}</span>`}</span>${children}</label>`;
+}
+
+/** A dialog over the page. Closed by Escape and by `onClose`. */
+export function Dialog({ title, onClose, children }) {
+  const ref = useRef();
+  useEffect(() => {
+    ref.current.showModal();
+  }, []);
+  return html`<dialog ref=${ref} aria-label=${title} onClose=${onClose}>
+    <div class="stack"><h2>${title}</h2>${children}</div>
+  </dialog>`;
+}
+
+/** Asks before what cannot be undone. `must`: a text that has to be typed first. */
+export function Confirm({ title, action, must, onDo, onClose, problem, children }) {
+  const [typed, setTyped] = useState('');
+  const submit = (event) => {
+    event.preventDefault();
+    onDo();
+  };
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <form class="stack" onSubmit=${submit}>
+      ${children}
+      ${
+        must &&
+        html`<${Field} label=${`Type ${must} to go on`}>
+        <input value=${typed} autocomplete="off" onInput=${({ target }) => setTyped(target.value)} />
+      <//>`
+      }
+      <${Problem} text=${problem} />
+      <div class="row">
+        <button class="button bad" disabled=${must !== undefined && typed !== must}>${action}</button>
+        <button class="button" type="button" onClick=${onClose}>Cancel</button>
+      </div>
+    </form>
+  <//>`;
+}
+
+const undoable = signal(undefined);
+/** ms for which a deletion can be taken back. */
+const undoTime = 8000;
+
+/** Says what was done and offers to take it back; `commit` is called when the time for that is over, or the page is left. */
+export function withUndo(text, { commit, undo }) {
+  undoable.value?.finish();
+  const end = () => {
+    clearTimeout(timer);
+    removeEventListener('pagehide', finish);
+    undoable.value = undefined;
+  };
+  const finish = () => {
+    end();
+    commit();
+  };
+  const timer = setTimeout(finish, undoTime);
+  addEventListener('pagehide', finish);
+  undoable.value = {
+    text,
+    finish,
+    undo: () => {
+      end();
+      undo?.();
+    },
+  };
+}
+
+export function UndoBar() {
+  const now = undoable.value;
+  if (!now) return null;
+  return html`<div class="undo" role="status">
+    ${now.text} <button class="button plain" type="button" onClick=${now.undo}>Undo</button>
+  </div>`;
+}
+
+/** The call of the API that a page makes, to be copied. */
+export function AsCurl({ method = 'GET', path, body }) {
+  const text = [
+    `curl -X ${method} ${location.origin}${path}`,
+    `-H "Authorization: Bearer $MILLRACE_KEY"`,
+    ...(body === undefined
+      ? []
+      : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
+  ].join(' \\\n  ');
+  return html`<details>
+    <summary class="muted">As curl</summary>
+    <pre class="code">${text}</pre>
+    <${CopyButton} text=${text} label="the command" />
+  </details>`;
+}
+
+/** Pages of one thing. `tabs`: `[id, title]`. */
+export function Tabs({ tabs, current, hrefOf }) {
+  return html`<nav class="tabs" aria-label="Parts of this page">
+    ${tabs.map(
+      ([id, title]) =>
+        html`<a href=${hrefOf(id)} aria-current=${id === current ? 'page' : undefined}>${title}</a>`,
+    )}
+  </nav>`;
+}
