@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Fault } from '../../core/base/fault.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
 import { object, oneOf } from '../../core/base/schema.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { idSchema } from '../../core/http/operation.ts';
@@ -83,3 +83,31 @@ export const playbackAliases = collection<PlaybackAliases>('playback.aliases');
 
 /** Whatever can be watched; the first that knows an id answers. Plugins offer theirs whether playback is on or not. */
 export const playables = collection<Playable>('playables');
+
+/**
+ * Finds what is watched under an id, among these. Undefined for what nobody knows. Throws `notReady`, `neverReady`, and other Faults
+ * of the playables.
+ */
+export function playableFinder(known: readonly Playable[]): Playable['find'] {
+  return async (id, caller) => {
+    let unready: unknown;
+    let behind: unknown;
+    let failure: unknown;
+    for (const playable of known) {
+      try {
+        const found = await playable.find(id, caller);
+        if (found) return found;
+      } catch (error) {
+        if (error === notReady || error === neverReady) unready = error;
+        else if (hasCode(error, 'store.behind')) behind = error;
+        else if (error instanceof Fault) throw error;
+        // One plugin that is broken must not hide what the others have.
+        else failure = error;
+      }
+    }
+    // A session that is recorded is live to one of them and not ready to another. What one of them does not know yet, another may have.
+    const why = unready ?? behind ?? failure;
+    if (why !== undefined) throw why;
+    return undefined;
+  };
+}

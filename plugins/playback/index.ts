@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { Fault, hasCode } from '../../core/base/fault.ts';
+import { Fault } from '../../core/base/fault.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
 import { json, storeFaults } from '../../core/http/operation.ts';
@@ -9,10 +9,10 @@ import { openly, preflight, saysPreflight } from '../../core/http/public-access.
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { findByName } from '../../core/vod/aliases.ts';
 import {
-  type Found,
   neverReady,
   notReady,
   type PlaybackInfo,
+  playableFinder,
   playables,
   playbackAliases,
   playbackSchema,
@@ -37,30 +37,9 @@ export default definePlugin({
     },
   },
   routes(kit) {
-    const known = kit.offered(playables);
     const gate = playGate(kit);
     const byName = findByName({ aliases: kit.offered(playbackAliases), clock: kit.clock });
-    const find = async (id: string, caller: Caller): Promise<Found | undefined> => {
-      let unready: unknown;
-      let behind: unknown;
-      let failure: unknown;
-      for (const playable of known) {
-        try {
-          const found = await playable.find(id, caller);
-          if (found) return found;
-        } catch (error) {
-          if (error === notReady || error === neverReady) unready = error;
-          else if (hasCode(error, 'store.behind')) behind = error;
-          else if (error instanceof Fault) throw error;
-          // One plugin that is broken must not hide what the others have.
-          else failure = error;
-        }
-      }
-      // A session that is recorded is live to one of them and not ready to another. What one of them does not know yet, another may have.
-      const why = unready ?? behind ?? failure;
-      if (why !== undefined) throw why;
-      return undefined;
-    };
+    const find = playableFinder(kit.offered(playables));
     /** Of a session that is over; undefined where none was made, or it was deleted. */
     const recordingOf = async (id: string, caller: Caller): Promise<PlaybackInfo['meta']['recording']> => {
       try {

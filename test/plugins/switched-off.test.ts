@@ -85,6 +85,10 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
   async watch(w) {
     const page = await w.app.handle(new Request('http://localhost:8080/watch/6pukxh2m0ydr9h3q'));
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<html')]);
+    const player = await w.app.handle(new Request('http://localhost:8080/embed/6pukxh2m0ydr9h3q'));
+    expect([player.status, await player.text()]).toEqual([200, expect.stringContaining('<media-controller')]);
+    const url = 'http%3A%2F%2Flocalhost%3A8080%2Fwatch%2Fnone';
+    expect((await w.request('GET', `/oembed?url=${url}`, { key: null })).body.code).toBe('oembed.not_found');
   },
 };
 

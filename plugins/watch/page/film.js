@@ -1,4 +1,4 @@
-import { pathOf } from './look-up.js';
+import { pathOf, withToken } from './look-up.js';
 
 /** How long to wait before a film that failed is loaded again, ms; the last one repeats. */
 const WAITS = [1000, 2000, 4000, 8000];
@@ -7,14 +7,16 @@ const WAITS = [1000, 2000, 4000, 8000];
  * Plays a film: HLS where there is some, else the file, which the browser plays by itself. A film that fails is loaded again where it
  * stood. Answers the hls.js instance, if it uses one.
  *
- * @param options `Hls`: undefined where the browser does without; `isThere`: asked before each new try
+ * @param options `Hls`: undefined where the browser does without; `isThere`: asked before each new try; `start`: seconds;
+ * `isWanted`: false until somebody pressed play
  */
-export function playFilm(sources, { video, Hls, isThere, note }) {
+export function playFilm(sources, { video, Hls, isThere, note, isWanted, token = '', start = 0 }) {
   const playlist = sources.find(({ type }) => type.includes('mpegurl'));
   const file = sources.find(({ type }) => type === 'html5/video/mp4');
-  const hls = Hls && playlist ? new Hls() : null;
+  const sent = withToken(token);
+  const hls = Hls && playlist ? new Hls(sent.hls) : null;
   let failures = 0;
-  let place = 0;
+  let place = start;
 
   const load = () => {
     if (hls) {
@@ -22,11 +24,11 @@ export function playFilm(sources, { video, Hls, isThere, note }) {
       hls.loadSource(pathOf(playlist.url));
     } else {
       const isHls = playlist && (!file || video.canPlayType('application/vnd.apple.mpegurl'));
-      video.src = pathOf((isHls ? playlist : file).url);
+      video.src = sent.url(pathOf((isHls ? playlist : file).url));
       video.currentTime = place;
     }
     // Where the browser forbids it, the viewer presses play.
-    video.play().catch(() => {});
+    if (isWanted()) video.play().catch(() => {});
   };
   const tryAgain = () => {
     const wait = WAITS[Math.min(failures, WAITS.length - 1)];
@@ -39,7 +41,12 @@ export function playFilm(sources, { video, Hls, isThere, note }) {
     tryAgain();
   };
 
-  video.controls = true;
+  // Before that, the first picture is enough.
+  if (hls && !isWanted()) {
+    const { maxBufferLength } = hls.config;
+    hls.config.maxBufferLength = 1;
+    video.addEventListener('play', () => Object.assign(hls.config, { maxBufferLength }), { once: true });
+  }
   video.addEventListener('playing', () => {
     failures = 0;
   });

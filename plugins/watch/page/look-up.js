@@ -1,23 +1,39 @@
 /**
  * What the server says of an id, as `{ is, message }`:
  * `stream` (with `source`, the path of its playlist), `film` (with `sources`), `absent`, or `unreachable`.
- * `recording` is the path of the page that plays what a stream showed last.
+ * `recording` is the id of what a stream showed last; `isOn`: false where it is known that no picture of it comes now.
  */
-export async function lookUp(id) {
+export async function lookUp(id, { token = '' } = {}) {
   try {
     const answer = await fetch(`/api/playback/${encodeURIComponent(id)}`, {
+      ...withToken(token).fetch,
       cache: 'no-store',
       signal: AbortSignal.timeout(15_000),
     });
     const body = await answer.json();
     if (answer.ok)
       return body.type === 'live' ? streamOf(body.meta) : { is: 'film', sources: body.meta.source };
-    if (ABSENT[body.code]) return { is: 'absent', message: ABSENT[body.code] };
+    if (ABSENT[body.code]) return { is: 'absent', message: ABSENT[body.code], isOn: false };
     // Without the plugin that answers this, every id may be that of a stream.
     if (body.code === 'route.not_found') return { is: 'stream', message: UPCOMING };
     return { is: 'unreachable', message: NO_ANSWER };
   } catch {
     return { is: 'unreachable', message: NO_ANSWER };
+  }
+}
+
+/** The HTTP status of a playlist; 0 when there is no answer. */
+export async function statusOf(path, { token }) {
+  try {
+    const response = await fetch(path, {
+      ...withToken(token).fetch,
+      cache: 'no-store',
+      signal: AbortSignal.timeout(15_000),
+    });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return 0;
   }
 }
 
@@ -27,11 +43,23 @@ export function pathOf(url) {
   return pathname + search;
 }
 
+/** What sends the viewer's token, for plugins that decide who may watch, with each request. */
+export function withToken(token) {
+  if (!token) return { fetch: {}, hls: {}, url: (path) => path };
+  const authorization = `Bearer ${token}`;
+  return {
+    fetch: { headers: { authorization } },
+    hls: { xhrSetup: (request) => request.setRequestHeader('authorization', authorization) },
+    url: (path) => `${path}${path.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`,
+  };
+}
+
 function streamOf({ phase, recording, source }) {
-  const found = { is: 'stream', message: MESSAGES[phase], source: pathOf(source[0].url) };
+  const isOn = phase === 'live' || phase === 'interrupted';
+  const found = { is: 'stream', message: MESSAGES[phase], source: pathOf(source[0].url), isOn };
   if (recording?.status === 'waiting')
     found.message = 'The broadcast is over. Its recording is being prepared …';
-  if (recording?.status === 'ready') found.recording = `/watch/${encodeURIComponent(recording.id)}`;
+  if (recording?.status === 'ready') found.recording = recording.id;
   return found;
 }
 

@@ -28,6 +28,14 @@ export class Pace {
   }
 }
 
+/** Where the media that a video element plays ends, seconds. */
+export function bufferedEnd({ buffered, currentTime }) {
+  for (let i = 0; i < buffered.length; i++) {
+    if (buffered.start(i) <= currentTime + 0.1 && currentTime <= buffered.end(i)) return buffered.end(i);
+  }
+  return currentTime;
+}
+
 /** The buffer rises and falls with each part: its least over some of them counts, ms. */
 const SPAN = 1500;
 /** With less than this in the buffer it does not get nearer to live, seconds. */
