@@ -24,6 +24,7 @@ import { documentOf, newRow, presentToken, type TokenDocument } from './token-do
 export function tokenRoutes(kit: AccountsKit): AnyElysia {
   const keys = kit.use(apiKeys);
   const { keyed, once } = keyedRoutes(kit);
+  const { keyed: byAnyKey } = keyedRoutes(kit, { isForAnyKey: true });
   const { maxKeys } = kit.config;
   const places = quota({
     clock: kit.clock,
@@ -69,6 +70,14 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
         query: listParameters(fields),
         answers: { 200: listAnswer(tokenSchema) },
         faults: ['query.invalid'],
+      }),
+    )
+    .get(
+      '/api/api-token/current',
+      byAnyKey(({ principal }) => Response.json(presentCurrent(principal))),
+      says('The API key of the request, and what it may do. Access rules do not limit this call.', {
+        name: 'getCurrentApiToken',
+        answers: { 200: json(currentSchema, 'The API key.') },
       }),
     )
     .get(
@@ -224,6 +233,22 @@ const newTokenSchema = object(
   { ...shown, key: Type.String({ description: 'The secret.', examples: ['mr_4WbDdZ2Yk0xq'] }) },
   { $id: 'NewApiToken' },
 );
+
+/** The key of a request as the API shows it. */
+const currentSchema = object(
+  {
+    id: optional.string({ description: 'Absent for the bootstrap key.', examples: idSchema.examples }),
+    name: shown.name,
+    userId: shown.userId,
+    isAdmin: Type.Boolean({ description: 'It is a key of the admin account.', examples: [false] }),
+    access,
+  },
+  { $id: 'CurrentApiToken' },
+);
+
+function presentCurrent({ keyId: id, keyName: name, accountId, isAdmin, access: own }: Principal) {
+  return { ...(id !== undefined && { id }), name, userId: accountId, isAdmin, access: own };
+}
 
 /** Refuses origins that no browser sends: with a default port, capitals or non-ASCII letters. */
 function checkOrigins(given: Access | undefined): void {
