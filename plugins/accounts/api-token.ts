@@ -20,18 +20,21 @@ import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
 import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
 
+/** How many API keys each account may have. */
+export function keyPlaces({ clock, config: { maxKeys }, resources }: AccountsKit): Quota {
+  return quota({
+    clock,
+    most: maxKeys,
+    count: (account) => resources.count('api-token', { account }),
+    full: () => tooMany(maxKeys),
+  });
+}
+
 /** `/api/api-token`: the API keys of an account. */
-export function tokenRoutes(kit: AccountsKit): AnyElysia {
+export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): AnyElysia {
   const keys = kit.use(apiKeys);
   const { keyed, once } = keyedRoutes(kit);
   const { keyed: byAnyKey } = keyedRoutes(kit, { isForAnyKey: true });
-  const { maxKeys } = kit.config;
-  const places = quota({
-    clock: kit.clock,
-    most: maxKeys,
-    count: (account) => kit.resources.count('api-token', { account }),
-    full: () => tooMany(maxKeys),
-  });
   const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
 
   const fields = {
