@@ -20,6 +20,7 @@ import { listRoutes } from './lists.ts';
 import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
 import { presenter } from './present.ts';
+import { refusedRoute } from './refused-publishes.ts';
 import { changeable, readOnly, streamName, streamSchema, toleratedFields } from './schema.ts';
 import { timelineRoute } from './timeline-route.ts';
 
@@ -43,6 +44,7 @@ export function routes(kit: StreamsKit): AnyElysia {
     .use(hlsRoutes(kit))
     .use(listRoutes(kit))
     .use(timelineRoute(kit))
+    .use(refusedRoute(kit))
     .post(
       '/api/stream',
       once(async ({ request, principal, id, isRepeat, caller }) => {
