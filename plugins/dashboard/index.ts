@@ -23,6 +23,7 @@ export default definePlugin({
       new Response(page, {
         headers: { ...safe, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
       });
+    // Its files come before the pages: a reader of the document takes the first path that fits.
     return new Elysia()
       .get('/', shown, saysPage('dashboardHome', 'The dashboard.'))
       .get(
@@ -44,7 +45,6 @@ export default definePlugin({
           faults: ['dashboard.not_found'],
         }),
       )
-      // Behind its files, which are below it: who reads the document takes the first path that fits.
       .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf));
   },
 });

@@ -584,6 +584,8 @@ export interface Api {
         readonly name: string;
       };
     } & OnceOptions): Promise<Account>;
+  /** The API key of the request, and what it may do. Access rules do not limit this call. `GET /api/api-token/current` */
+  getCurrentApiToken(call?: CallOptions): Promise<CurrentApiToken>;
   /** Creates an API key. 201 with the secret `key`, which is never shown again. `POST /api/api-token` */
   createApiToken(call: {
       readonly body: {
@@ -636,8 +638,6 @@ export interface Api {
         readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly ApiToken[]>;
-  /** The API key of the request, and what it may do. Access rules do not limit this call. `GET /api/api-token/current` */
-  getCurrentApiToken(call?: CallOptions): Promise<CurrentApiToken>;
   /** One API key, without its secret. `GET /api/api-token/{id}` */
   getApiToken(call: {
       readonly id: string;
@@ -1405,9 +1405,9 @@ export const operations = {
   getLiveness: { method: 'GET', path: '/health/live' },
   getReadiness: { method: 'GET', path: '/health/ready' },
   createAccount: { method: 'POST', path: '/api/account', isOnce: true },
+  getCurrentApiToken: { method: 'GET', path: '/api/api-token/current' },
   createApiToken: { method: 'POST', path: '/api/api-token', isOnce: true },
   listApiTokens: { method: 'GET', path: '/api/api-token' },
-  getCurrentApiToken: { method: 'GET', path: '/api/api-token/current' },
   getApiToken: { method: 'GET', path: '/api/api-token/{id}' },
   deleteApiToken: { method: 'DELETE', path: '/api/api-token/{id}' },
   createSignInCode: { method: 'POST', path: '/api/sign-in-code', isOnce: true },
