@@ -37,7 +37,7 @@ export const tls = object({
 
 export const hls = section({
   part: durationSchema(
-    'Longest part of a segment, 200ms to 500ms. Viewers are three to four parts behind live; each part costs a request.',
+    'Usual longest part of a segment, 200ms to 500ms; parts are longer where frames are further apart. Viewers are three to four parts behind live; each part costs a request.',
     { default: '350ms', atLeast: '200ms', atMost: '500ms' },
   ),
   window: durationSchema(

@@ -23,8 +23,9 @@ const deathMessage = 'The server that pushed the broadcast has ended unexpectedl
 
 /**
  * Decides which events one push emits. A push sends one session to one target with one profile. If another node continues
- * the broadcast, it is still the same push. `isMine`: the report is from the process that pushes now. `isMineAndNews`: the
- * same, and its reason differs from that of the last failure. `isNewer`: a newer process pushes. `ranThere`: the process that pushed died.
+ * the broadcast, it is still the same push. `isMine`: the report comes from the process that runs the push now.
+ * `isMineAndNews`: so it does, and its reason differs from the reason of the last failure. `isNewer`: a newer process has
+ * begun to run the push. `ranThere`: the process that died ran the push.
  *
  *   idle ──begun──▶ connecting ──connected──▶ connected ──lost──▶ failing ──connected──▶ connected
  *     ▲                  └──────failed──────────────────────────────▲

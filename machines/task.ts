@@ -5,7 +5,7 @@ import { job } from './job.ts';
 export const mostWorks = 4;
 
 /**
- * A task: work that takes long, and whose progress the account can read. A client does the work of some tasks (an upload);
+ * A task: work that takes a long time, and whose progress the account can read. A client does the work of some tasks (an upload);
  * a task that the server works on is `served`. `isOurs`: the report is from a running attempt at the task. `isLastOurs`: the
  * report is from the only attempt that runs. `isLetIn`: the lane admits the task.
  *

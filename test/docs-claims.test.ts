@@ -84,7 +84,7 @@ it('says that not every issue makes a broadcast unhealthy', async () => {
     { properties: Record<string, { description: string }> }
   >;
   expect(Stream.properties.isHealthy.description).toMatch(/targets.* leave it true/);
-  expect(guide.includes('some `issues` leave it true')).toBe(true);
+  expect(guide.includes('Some `issues`, such as those of targets, do not make it false')).toBe(true);
 });
 
 it('shows thumbnailUrl of what is on the air whether there is an ffmpeg or not', async () => {

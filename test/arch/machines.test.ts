@@ -6,7 +6,7 @@ import { diagram, machines } from '../../scripts/machines.ts';
 const root = new URL('../../', import.meta.url).pathname;
 
 describe('the drawings of the machines', () => {
-  it('are what the machines are: otherwise run "bun scripts/machines.ts"', async () => {
+  it('are what the machines are: otherwise run "sh scripts/bun.sh scripts/machines.ts"', async () => {
     expect(readFileSync(`${root}docs/machines.md`, 'utf8')).toBe(await machines());
   });
 

@@ -99,7 +99,7 @@ describe('the broadcast machine', () => {
 
   it('tells started and idle in turns, and is active in between', () => {
     for (const { emitted, snapshot } of all) {
-      const events = emitted.filter((name) => name.startsWith('stream.'));
+      const events = emitted.filter((name) => ['stream.started', 'stream.idle'].includes(name));
       events.forEach((name, index) => {
         expect(name).toBe(index % 2 === 0 ? 'stream.started' : 'stream.idle');
       });

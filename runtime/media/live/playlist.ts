@@ -15,7 +15,7 @@ import type { LiveWindow } from './window.ts';
 export interface PlaylistSource {
   readonly window: LiveWindow;
   readonly names: FileNames;
-  /** Seconds, least PART-TARGET. */
+  /** `hls.part` in seconds: PART-TARGET is never less. */
   readonly partTarget: number;
   /** Seconds that PART-HOLD-BACK is above the least that is allowed. */
   readonly reserve: number;

@@ -56,6 +56,45 @@ describe.skipIf(engine.isMissing)('the bus on a Kafka of two brokers', () => {
   );
 });
 
+describe.skipIf(engine.isMissing)('the bus on a Kafka of two brokers without copies', () => {
+  test('partitions of a broker that is gone hold up no others', async () => {
+    await using first = await engine.start();
+    await coordinated(first.brokers);
+    await using second = await engine.start({ joins: first });
+    const opened = openedKafka(first.brokers, { more: { replication: 1, minInsync: 1 } });
+    try {
+      const bus = await opened.node('a');
+      const kept = ledger(opened.partitions);
+      await bus.own(kept.owner());
+      const sending = sender(opened, bus);
+      const counts = () =>
+        numbers(opened.partitions).map((partition) => kept.values.get(partition)?.length ?? 0);
+      await opened.until('traffic', () => counts().every((count) => count > 20));
+      await second.kill();
+      // What was read before and lay on its way.
+      await opened.pass(1000);
+      for (const look of numbers(4)) {
+        const before = counts();
+        await opened.pass(5000);
+        const gained = counts().map((count, partition) => count - (before[partition] ?? 0));
+        console.log(`look ${look}: ${gained}`);
+        expect(gained.filter((more) => more > 10).length).toBeGreaterThanOrEqual(1);
+      }
+      await second.restart();
+      const before = counts();
+      await opened.until('all goes on', () => counts().every((count, n) => count > (before[n] ?? 0) + 10));
+      await sending.stop();
+      await opened.until('the rest', () => {
+        const there = new Set(kept.all());
+        return sending.acknowledged.every((value) => there.has(value));
+      });
+      expectComplete(kept, sending.acknowledged);
+    } finally {
+      await opened.close();
+    }
+  });
+});
+
 /** The topic of the groups is made where a group is first looked for, and has one copy: here. */
 async function coordinated(brokers: string[]): Promise<void> {
   const consumer = new Kafka({ brokers, logLevel: logLevel.NOTHING }).consumer({ groupId: 'anybody' });

@@ -190,7 +190,7 @@ describe('what is sent', () => {
     for (const { count, bytes } of requests.map(size)) if (count > 1) expect(bytes).toBeLessThan(1_048_576);
   });
 
-  test('later waits while a part of what was sent is not answered', async () => {
+  test('to a partition without a leader holds up no other', async () => {
     let isStuck = true;
     const { clock, partitions, requests, sender } = scripted((batches) =>
       isStuck && batches.some(([first]) => first?.partition === 0)
@@ -200,18 +200,41 @@ describe('what is sent', () => {
     const sent = [0, 1].map((partition) => sender.send(record(partition, 'first')));
     await clock.advance(50);
     await sent[1];
-    const later = sender.send(record(1, 'second'));
-    await clock.advance(2000);
-    expect(partitions.get('t/1')).toEqual(['first']);
+    const behind = sender.send(record(0, 'second'));
+    for (const value of ['second', 'third']) {
+      const later = sender.send(record(1, value));
+      await clock.advance(1200);
+      await later;
+    }
+    expect([...partitions]).toEqual([['t/1', ['first', 'second', 'third']]]);
     isStuck = false;
     await clock.advance(600);
-    await Promise.all([...sent, later]);
-    expect(partitions.get('t/0')).toEqual(['first']);
-    expect(partitions.get('t/1')).toEqual(['first', 'second']);
+    await Promise.all([...sent, behind]);
+    expect(partitions.get('t/0')).toEqual(['first', 'second']);
     // What was written was not sent again.
     expect(
       requests.filter((batches) => batches.length === 1 && batches[0]?.[0]?.partition === 1),
-    ).toHaveLength(2);
+    ).toHaveLength(3);
+  });
+
+  test('to a partition that stays without a leader is given up when nobody waits, and holds up no other then either', async () => {
+    const { clock, partitions, sender, producers } = scripted((batches) =>
+      batches.some(([first]) => first?.partition === 0) ? { refused: 'LEADER_NOT_AVAILABLE' } : 'good',
+    );
+    const codes: string[] = [];
+    const values: string[] = [];
+    for (let second = 0; second < 30; second++) {
+      void codeOf(sender.send(record(0, `${second}`))).then((code) => codes.push(code));
+      const other = codeOf(sender.send(record(1, `${second}`)));
+      await clock.advance(1000);
+      if ((await other) === 'written') values.push(`${second}`);
+    }
+    await clock.advance(9000);
+    expect(codes).toHaveLength(30);
+    for (const code of codes) expect(['bus.unknown', 'bus.unreachable']).toContain(code);
+    expect(partitions.get('t/1')).toEqual(values);
+    expect(values).toHaveLength(30);
+    expect(producers()).toBeGreaterThan(1);
   });
 
   test('when Kafka has lost count is unknown, and is not sent again', async () => {

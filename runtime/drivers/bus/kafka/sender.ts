@@ -47,7 +47,8 @@ interface Entry {
   readonly record: Outgoing;
   readonly bytes: number;
   readonly due: number;
-  isSent: boolean;
+  /** When it was first sent; -1: not yet. */
+  sentAt: number;
   /** Once. */
   settle(fault?: Fault): void;
 }
@@ -65,13 +66,17 @@ type Sent = Message & { readonly call: { leader?: number } };
 
 /** Thrown before anything is sent. */
 class TwoLeaders extends Error {}
+/** Thrown in the place of a broker that answers so. */
+class NoLeader extends Error {
+  readonly type = 'LEADER_NOT_AVAILABLE';
+}
 
 class Late extends Error {}
 
 /**
  * Sends records in their order, with one request under way, by kafkajs's idempotent producer: a broker writes each once however
- * often it is sent. That holds for what is sent again unchanged until it is acknowledged, before anything later: otherwise the
- * next batch is taken for a repeat of one that was given up. And it holds for calls to one broker: when a call to two fails at
+ * often it is sent. That holds for what is sent again unchanged until it is acknowledged, before anything later of its partition:
+ * otherwise the next batch is taken for a repeat of one that was given up. And it holds for calls to one broker: when a call to two fails at
  * one, kafkajs sends to the other again under way, and can count wrongly afterwards. Whoever partitions is told the leaders, and
  * refuses a call for two (`test/conformance/bus/kafka-sender.test.ts`).
  */
@@ -89,7 +94,6 @@ export class KafkaSender {
   #waiting: Entry[] = [];
   /** Sent and not answered, in their order. */
   #sent: List[] = [];
-  #sentAt = 0;
   #isRunning = false;
   #isClosing = false;
   readonly #closed = new AbortController();
@@ -121,7 +125,7 @@ export class KafkaSender {
         else resolve();
         if (this.#entries.size === 0) this.#drained();
       };
-      const entry: Entry = { record, bytes, due: clock.now() + patience, isSent: false, settle };
+      const entry: Entry = { record, bytes, due: clock.now() + patience, sentAt: -1, settle };
       this.#entries.add(entry);
       this.#bytes += bytes;
       this.#waiting.push(entry);
@@ -143,8 +147,8 @@ export class KafkaSender {
     }
     this.#closed.abort();
     this.#cancelSweep?.();
-    for (const { settle, isSent } of this.#entries)
-      settle(isSent ? unknownFault('the bus was closed before Kafka answered') : closedFault());
+    for (const { settle, sentAt } of this.#entries)
+      settle(sentAt >= 0 ? unknownFault('the bus was closed before Kafka answered') : closedFault());
     this.#drop(this.#current);
   }
 
@@ -152,12 +156,12 @@ export class KafkaSender {
   #sweep(): void {
     const { clock } = this.#options;
     this.#cancelSweep = undefined;
-    for (const { due, isSent, settle } of this.#entries) {
+    for (const { due, sentAt, settle } of this.#entries) {
       if (due > clock.now()) {
         this.#cancelSweep = clock.at(due, () => this.#sweep());
         return;
       }
-      if (isSent) settle(unknownFault('Kafka has not answered in time'));
+      if (sentAt >= 0) settle(unknownFault('Kafka has not answered in time'));
       else settle(unreachableFault('Kafka does not answer; this was not sent'));
     }
   }
@@ -170,30 +174,46 @@ export class KafkaSender {
     // What is sent in one turn goes together.
     await Promise.resolve();
     for (let wait = firstRetry; !signal.aborted; ) {
-      if (this.#sent.length === 0) this.#take();
+      // What nobody waits for any more is given up, once all else is answered.
+      if (this.#sent.every((list) => this.#isAwaited(list))) this.#take();
       if (this.#sent.length === 0) break;
+      const under = this.#sent.length;
       const isAnswered = await this.#request();
+      // Others go on meanwhile, and wait no longer than they must.
+      if (this.#sent.length < under) wait = firstRetry;
       if (!isAnswered) await pause(clock.now() + wait, { clock, signal });
       wait = isAnswered ? firstRetry : Math.min(wait * 2, longestRetry);
     }
     this.#isRunning = false;
   }
 
+  /** Takes what waits for partitions of which nothing is unanswered: one without a leader holds up no other. */
   #take(): void {
+    const busy = new Set(this.#sent.map(partitionOf));
     const taken: Entry[] = [];
+    const left: Entry[] = [];
+    const now = this.#options.clock.now();
     let bytes = 0;
-    for (let [entry] = this.#waiting; entry && taken.length < maxBatch; [entry] = this.#waiting) {
+    for (const entry of this.#waiting) {
       // Those that waited too long have been told that they were not sent.
-      if (this.#entries.has(entry)) {
-        bytes += entry.bytes;
-        if (taken.length > 0 && bytes > maxBatchBytes) break;
-        entry.isSent = true;
-        taken.push(entry);
+      if (!this.#entries.has(entry)) continue;
+      const isFull = taken.length === maxBatch || (taken.length > 0 && bytes + entry.bytes > maxBatchBytes);
+      if (isFull || busy.has(partitionOf([entry]))) {
+        left.push(entry);
+        // In their order: nothing of this partition goes before it.
+        busy.add(partitionOf([entry]));
+        continue;
       }
-      this.#waiting.shift();
+      bytes += entry.bytes;
+      entry.sentAt = now;
+      taken.push(entry);
     }
-    this.#sentAt = this.#options.clock.now();
-    this.#sent = [...Map.groupBy(taken, (entry) => partitionOf([entry])).values()];
+    this.#waiting = left;
+    this.#sent.push(...Map.groupBy(taken, (entry) => partitionOf([entry])).values());
+  }
+
+  #isAwaited(list: List): boolean {
+    return list.some((entry) => this.#entries.has(entry));
   }
 
   /** Sends the first list of each partition. Answers whether something is known now of each of them. */
@@ -257,7 +277,8 @@ export class KafkaSender {
       else this.#sent = this.#sent.flatMap((one) => (one === list ? one.map((entry) => [entry]) : [one]));
       return true;
     }
-    const isMissing = type === 'UNKNOWN_TOPIC_OR_PARTITION' && clock.now() - this.#sentAt >= missingTopic;
+    const isMissing =
+      type === 'UNKNOWN_TOPIC_OR_PARTITION' && clock.now() - (list[0]?.sentAt ?? 0) >= missingTopic;
     if (isMissing && list.every(({ record }) => record.isOptional)) {
       this.#settle(list);
       return true;
@@ -265,7 +286,7 @@ export class KafkaSender {
     if (!(error instanceof TwoLeaders))
       this.#trouble.warn('sending to Kafka failed; it is tried again', told);
     // Kafka answers, and never well: who waited has been told, and what comes later must not wait for it.
-    const isHopeless = type !== undefined && !this.#sent.flat().some((entry) => this.#entries.has(entry));
+    const isHopeless = type !== undefined && !this.#sent.some((one) => this.#isAwaited(one));
     return (error instanceof Late || isHopeless) && this.#giveUp(own);
   }
 
@@ -299,6 +320,7 @@ export class KafkaSender {
           this.#leaders.set(topic, partitionMetadata);
           const { partition = 0, call } = message as Sent;
           const leader = this.#leaderOf({ topic, partition });
+          if (leader === -1) throw new NoLeader(`partition ${partition} of ${topic} has no leader`);
           call.leader ??= leader;
           if (leader !== call.leader)
             throw new TwoLeaders('the partitions of a request have several leaders');
