@@ -55,7 +55,7 @@ export const redisSchema = section({
       host: Type.String({ minLength: 1, maxLength: 253, description: 'Host name or address.' }),
       port: Type.Integer({ minimum: 1, maximum: 65_535, default: 26_379, description: 'Port.' }),
       username: optional.string({ minLength: 1, description: 'User at the Sentinel.' }),
-      password: optional.string({ minLength: 1, description: 'Password at the Sentinel.' }),
+      password: optional.string({ isSecret: true, minLength: 1, description: 'Password at the Sentinel.' }),
     }),
     {
       default: [],
@@ -123,7 +123,7 @@ export const kafkaSchema = section({
           'Authentication method. `plain` sends the password unencrypted, so use it only with kafka.ssl.',
       }),
       username: Type.String({ minLength: 1, description: 'User for SASL.' }),
-      password: Type.String({ minLength: 1, description: 'Password for SASL.' }),
+      password: Type.String({ isSecret: true, minLength: 1, description: 'Password for SASL.' }),
     }),
   ),
   replication: optional.integer({
@@ -163,7 +163,7 @@ export const s3Schema = section({
     minLength: 1,
     description: 'Required with a bucket.',
   }),
-  secretAccessKey: optional.string({ minLength: 1, description: 'Required with a bucket.' }),
+  secretAccessKey: optional.string({ isSecret: true, minLength: 1, description: 'Required with a bucket.' }),
   forcePathStyle: optional.boolean({
     description:
       'Whether the bucket is in the path of URLs instead of the host. Default: true if s3.endpoint is set.',

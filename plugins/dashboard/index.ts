@@ -23,9 +23,9 @@ export default definePlugin({
       new Response(page, {
         headers: { ...safe, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
       });
+    // Its files come before the pages: a reader of the document takes the first path that fits.
     return new Elysia()
       .get('/', shown, saysPage('dashboardHome', 'The dashboard.'))
-      .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf))
       .get(
         '/dashboard/app/*',
         ({ params }) => {
@@ -44,11 +44,12 @@ export default definePlugin({
           answers: { 200: text(['text/javascript', 'text/css'], 'The file.') },
           faults: ['dashboard.not_found'],
         }),
-      );
+      )
+      .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf));
   },
 });
 
-const pathOf = { path: Type.String({ examples: ['streams'] }) };
+const pathOf = { file: Type.String({ examples: ['streams'] }) };
 
 function saysPage(name: string, summary: string, path?: Record<string, ReturnType<typeof Type.String>>) {
   return says(summary, {
