@@ -67,9 +67,10 @@ async function askServer(known: string): Promise<string> {
 async function askKey(server: string): Promise<string> {
   const { isTTY } = process.stdin;
   if (!isTTY) return (await Bun.stdin.text()).trim();
-  process.stderr.write(`API key for ${server}: `);
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // First, because it ends the echo of the terminal.
   const lines = createInterface({ input: process.stdin, output, terminal: true });
+  process.stderr.write(`API key for ${server}: `);
   const answer = (await lines.question('')).trim();
   lines.close();
   process.stderr.write('\n');

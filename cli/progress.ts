@@ -23,7 +23,7 @@ export function progress(label: string): Progress {
         const full = Math.round(share * barWidth);
         const bar = '█'.repeat(full) + '░'.repeat(barWidth - full);
         const line = `${label}  ${bar} ${percent(share)}  ${text}`;
-        out.write(`\r\u001b[K${line.slice(0, Math.max(20, (out.columns ?? 80) - 1))}`);
+        out.write(`\r\u001b[K${line.slice(0, Math.max(20, (out.columns || 80) - 1))}`);
       },
       clear: () => void out.write('\r\u001b[K'),
     };
