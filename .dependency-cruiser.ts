@@ -90,8 +90,8 @@ const rules: IConfiguration = {
     only(
       'cli-to-the-program',
       '^cli/',
-      '^(cli|core|config)/|^runtime/main\\.ts$|^runtime/boot/[^/]+\\.ts$|^sdk/(testing|client/index)\\.ts$',
-      'a command imports core, the config, what starts the program, and the entry points',
+      '^(cli|core|config)/|^runtime/main\\.ts$|^runtime/boot/[^/]+\\.ts$|^sdk/(testing|client/index)\\.ts$|^demo/(main|broadcast|clip)\\.ts$',
+      'a command imports core, the config, what starts the program, the demo, and the entry points',
     ),
     {
       name: 'examples-are-outsiders',

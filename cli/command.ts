@@ -1,26 +1,39 @@
-import type { ParseArgsConfig } from 'node:util';
-
 /** A command of `millrace`. */
 export interface Command {
   /** What is typed: `plugin new`. */
   readonly name: string;
-  /** What follows the name in its usage: `<id|@scope/id> [--dir DIR]`. */
+  /** What follows the name in its usage: `<id|@scope/id> [--dir DIR]`. Options that many commands have are left out. */
   readonly usage: string;
   /** One line, for `millrace help`. */
   readonly summary: string;
   /** More for `millrace help <command>`, in whole lines. */
   readonly details?: string;
-  readonly options?: ParseArgsConfig['options'];
+  readonly options?: Options;
   /** How many arguments it takes. */
   readonly arguments?: { readonly least: number; readonly most: number };
-  /** Resolves with the exit code; undefined: the process goes on, and ends itself. */
+  /** Resolves with the exit code; undefined: the process goes on, and ends itself. Rejects with a `Failure` where it failed. */
   run(given: Given): Promise<number | undefined>;
+}
+
+/** By name, without the dashes. */
+export type Options = Readonly<Record<string, Option>>;
+
+interface Option {
+  readonly type: 'string' | 'boolean';
+  /** It may be given more than once. */
+  readonly multiple?: true;
+  /** What its value is called in the usage: `FILE`. */
+  readonly value?: string;
+  /** One line, for `millrace help <command>`. */
+  readonly summary: string;
 }
 
 export interface Given {
   readonly arguments: readonly string[];
-  readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  readonly options: Readonly<Record<string, GivenOption>>;
 }
+
+type GivenOption = string | boolean | readonly (string | boolean)[] | undefined;
 
 /** Exit codes; the middle ones as in sysexits.h. */
 export const exits = {
@@ -35,10 +48,26 @@ export const exits = {
   config: 78,
 } as const;
 
+/** Ends a command: a sentence for people that says what to do, and the exit code. */
+export class Failure extends Error {
+  readonly exit: number;
+
+  constructor(message: string, exit: number = exits.failed) {
+    super(message);
+    this.name = 'Failure';
+    this.exit = exit;
+  }
+}
+
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
 export function complain(text: string): void {
   process.stderr.write(`${text}\n`);
+}
+
+/** The value of an option that takes one. */
+export function text(value: GivenOption): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

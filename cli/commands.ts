@@ -1,13 +1,35 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../core/base/near-miss.ts';
 import { type Command, complain, exits, type Given, print } from './command.ts';
+import { completion } from './completion.ts';
+import { demo } from './demo.ts';
+import { doctor } from './doctor.ts';
+import { events } from './events.ts';
+import { exportCommand } from './export.ts';
+import { failureOf } from './failure.ts';
+import { importCommand } from './import.ts';
+import { login } from './login.ts';
 import { pluginCheck } from './plugin-check.ts';
 import { pluginNew } from './plugin-new.ts';
 import { pluginTest } from './plugin-test.ts';
+import { push } from './push.ts';
 import { start } from './start.ts';
+import { streamCreate, streamKey, streamList, streamShow } from './stream.ts';
+import { streamWatch } from './stream-watch.ts';
+import { taskFollow, taskList, taskShow } from './task.ts';
+import { upload } from './upload.ts';
 import { version } from './version.ts';
+import { webhookListen } from './webhook-listen.ts';
 
-const commands: readonly Command[] = [start, pluginNew, pluginTest, pluginCheck, version];
+/** In the order of the help: the server, its use, its making. */
+export const commands: readonly Command[] = [
+  ...[start, demo, doctor, login],
+  ...[streamList, streamCreate, streamShow, streamWatch, streamKey, push],
+  ...[upload, importCommand, exportCommand, taskList, taskShow, taskFollow],
+  ...[events, webhookListen],
+  ...[pluginNew, pluginTest, pluginCheck],
+  ...[completion(() => commands), version],
+];
 
 /**
  * `millrace <command>`: finds the command and runs it with its arguments. Resolves with the exit code; undefined: the process goes on,
@@ -29,8 +51,15 @@ function find(words: readonly string[]): Command | undefined {
 
 async function run(command: Command, words: readonly string[]): Promise<number | undefined> {
   const given = read(command, words);
-  if (typeof given !== 'string') return command.run(given);
-  return refuse(`millrace ${command.name}: ${given}\n\n${usageOf(command)}`);
+  if (typeof given === 'string') return refuse(`millrace ${command.name}: ${given}\n\n${usageOf(command)}`);
+  try {
+    return await command.run(given);
+  } catch (error) {
+    const failure = failureOf(error);
+    if (!failure) throw error;
+    complain(`millrace ${command.name}: ${failure.message}`);
+    return failure.exit;
+  }
 }
 
 /** The arguments, or what is wrong with them. */
@@ -56,7 +85,9 @@ function help(words: readonly string[]): number {
   }
   const command = find(words);
   if (!command) return refuse(`millrace: ${unknown(words)}`);
-  print([usageOf(command), command.summary, command.details].filter(Boolean).join('\n\n'));
+  print(
+    [usageOf(command), sentence(command), command.details, optionsOf(command)].filter(Boolean).join('\n\n'),
+  );
   return exits.fine;
 }
 
@@ -64,6 +95,18 @@ function overview(): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return ['Usage: millrace <command>', '', ...lines, '', 'More: millrace help <command>'].join('\n');
+}
+
+function sentence({ summary }: Command): string {
+  return `${summary[0]?.toUpperCase()}${summary.slice(1)}.`;
+}
+
+function optionsOf({ options = {} }: Command): string {
+  const rows = Object.entries(options).map(
+    ([name, { value, summary }]) => [`--${name}${value ? ` ${value}` : ''}`, summary] as const,
+  );
+  const width = Math.max(...rows.map(([option]) => option.length));
+  return rows.map(([option, summary]) => `  ${option.padEnd(width)}  ${summary}`).join('\n');
 }
 
 function usageOf({ name, usage }: Command): string {

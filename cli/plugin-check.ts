@@ -15,9 +15,15 @@ export const pluginCheck: Command = {
   summary: 'checks a plugin without starting a server',
   details:
     'Imports the plugin, compares its declarations with those of all plugins that the config enables, and starts it in memory.\n' +
-    '--config FILE   config of the deployment; default: MILLRACE_CONFIG, or else all built-in plugins and the defaults.\n' +
     'Exit code 0: it fits, and a summary says what it adds. 1: each problem is one line.',
-  options: { config: { type: 'string' }, json: { type: 'boolean' } },
+  options: {
+    config: {
+      ...{ type: 'string', value: 'FILE' },
+      summary:
+        'config of the deployment. Default: MILLRACE_CONFIG, or else all built-in plugins and the defaults',
+    },
+    json: { type: 'boolean', summary: 'prints one JSON document' },
+  },
   arguments: { least: 1, most: 1 },
   async run({ arguments: [given = ''], options: { config: file, json } }) {
     const path = typeof file === 'string' ? file : process.env.MILLRACE_CONFIG;

@@ -16,7 +16,7 @@ export const pluginNew: Command = {
   usage: '<id|@scope/id> [--dir DIR]',
   summary: 'writes the package of a new plugin, with a test that passes',
   details: 'Writes into the folder <id>, or DIR, which must be empty or not exist.',
-  options: { dir: { type: 'string' } },
+  options: { dir: { type: 'string', value: 'DIR', summary: 'the folder. Default: <id>' } },
   arguments: { least: 1, most: 1 },
   async run({ arguments: [name = ''], options: { dir } }) {
     const [, scope = '', id] = new RegExp(`^(@[a-z0-9][a-z0-9._-]*/)?(${kebabCase})$`).exec(name) ?? [];

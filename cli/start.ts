@@ -5,10 +5,13 @@ export const start: Command = {
   name: 'start',
   usage: '[--config FILE]',
   summary: 'runs the server until SIGTERM or Ctrl+C',
-  details:
-    '--config FILE   config file (.json, .yaml, .ts); default: the one that MILLRACE_CONFIG names.\n' +
-    'Packages of plugins are looked for from the folder of the config file, or else from here.',
-  options: { config: { type: 'string' } },
+  details: 'Packages of plugins are looked for from the folder of the config file, or else from here.',
+  options: {
+    config: {
+      ...{ type: 'string', value: 'FILE' },
+      summary: 'config file (.json, .yaml, .ts). Default: the one that MILLRACE_CONFIG names',
+    },
+  },
   async run({ options: { config } }) {
     if (typeof config === 'string') process.env.MILLRACE_CONFIG = config;
     // It ends the process itself.

@@ -6,7 +6,7 @@ export const version: Command = {
   name: 'version',
   usage: '[--json]',
   summary: 'says the versions of Millrace, its plugin contract, and Bun',
-  options: { json: { type: 'boolean' } },
+  options: { json: { type: 'boolean', summary: 'prints one JSON document' } },
   async run({ options: { json } }) {
     const facts = { millrace: packageJson.version, contract: contractVersion, bun: Bun.version };
     print(

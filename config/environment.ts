@@ -3,8 +3,11 @@ import { nearMiss } from '../core/base/near-miss.ts';
 import { configSchema } from './schema.ts';
 
 const prefix = 'MILLRACE_';
-/** Variables that are not keys of the config. `MILLRACE_INSTALL` is for scripts/bun.sh. */
-const reserved = new Set(['MILLRACE_CONFIG', 'MILLRACE_TEST', 'MILLRACE_INSTALL']);
+/** Variables that are not keys of the config. `MILLRACE_INSTALL` is for scripts/bun.sh, `MILLRACE_URL` and `MILLRACE_KEY` for clients. */
+const reserved = new Set([
+  ...['MILLRACE_CONFIG', 'MILLRACE_TEST', 'MILLRACE_INSTALL'],
+  ...['MILLRACE_URL', 'MILLRACE_KEY'],
+]);
 
 /**
  * Puts what the environment says over what the config file says, into `config`. `MILLRACE_HTTP__PORT=80` sets `http.port`: `__`

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { hmac, plainHeaders, standardHeaders } from '../../core/base/standard-webhook.ts';
 import { token } from '../../core/plugin/token.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { WebhooksKit } from './config.ts';
@@ -10,9 +10,6 @@ import {
   webhookFormats,
 } from './contract.ts';
 import type { Secret, Webhook } from './webhook.ts';
-
-/** Headers of every delivery, unless its format has others of these names; also used to check a URL. */
-export const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'Millrace-Webhooks/1' };
 
 /** Formats by name, once a webhook has one: plugins that offer them may start later than this one. */
 export interface Formats {
@@ -37,15 +34,8 @@ const standard: WebhookFormat = {
   body({ id, ...rest }, { id: webhookId }) {
     return JSON.stringify({ id, webhookId, ...rest });
   },
-  headers({ deliveryId, timestamp, body, sign }) {
-    const signatures = sign(`${deliveryId}.${timestamp}.${body}`, { encoding: 'base64' });
-    return {
-      ...{ 'webhook-id': deliveryId, 'webhook-timestamp': String(timestamp) },
-      ...(signatures.length > 0 && {
-        'webhook-signature': signatures.map((one) => `v1,${one}`).join(' '),
-      }),
-    };
-  },
+  headers: (delivery) =>
+    standardHeaders({ ...delivery, sign: (text) => delivery.sign(text, { encoding: 'base64' }) }),
 };
 
 /** Undefined: the plugin with the format is off. */
@@ -78,8 +68,8 @@ export function deliveryHeaders(
   delivery: Omit<SignedDelivery, 'sign'>,
   { webhook, secrets, kit }: { webhook: Webhook; secrets: readonly Secret[]; kit: WebhooksKit },
 ): Readonly<Record<string, string>> | undefined {
-  const sign: SignedDelivery['sign'] = (text, { algorithm = 'sha256', encoding = 'hex' } = {}) =>
-    secrets.map(({ value }) => createHmac(algorithm, bytesOf(value)).update(text).digest(encoding));
+  const sign: SignedDelivery['sign'] = (text, options) =>
+    secrets.map(({ value }) => hmac(text, { ...options, secret: value }));
   try {
     const own: unknown = formatOf(webhook, kit)?.headers?.({ ...delivery, sign }) ?? {};
     // Entries of a promise are none: the delivery would go out without its signature.
@@ -116,13 +106,4 @@ function inLowerCase(headers: Readonly<Record<string, string>>): Record<string, 
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]),
   );
-}
-
-export const secretPrefix = 'whsec_';
-
-/** The bytes of a secret: base64 behind `whsec_`, else the text itself. */
-function bytesOf(value: string): Buffer {
-  return value.startsWith(secretPrefix)
-    ? Buffer.from(value.slice(secretPrefix.length), 'base64')
-    : Buffer.from(value, 'utf8');
 }

@@ -2,12 +2,12 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
 import { maxIdLength, maxNameLength } from '../../core/base/name.ts';
 import { nearMiss } from '../../core/base/near-miss.ts';
+import { plainHeaders } from '../../core/base/standard-webhook.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { type BodyReader, bodyReader } from '../../core/http/body.ts';
 import { emittedEvents, knownEvents } from '../events/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { WebhooksKit } from './config.ts';
-import { plainHeaders } from './formats.ts';
 import { leastSecretBytes, secretPattern } from './send.ts';
 
 /** Browsers and servers take about as much. */

@@ -1,8 +1,9 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
+import { plainHeaders, secretPrefix } from '../../core/base/standard-webhook.ts';
 import type { DeliveryQuestion, Refusal } from '../../core/plugin/decide.ts';
 import type { OutboundReason } from '../../core/ports/outbound.ts';
 import type { WebhooksKit } from './config.ts';
-import { deliveryHeaders, formatProblem, plainHeaders, secretPrefix } from './formats.ts';
+import { deliveryHeaders, formatProblem } from './formats.ts';
 import type { LogEntry } from './log-entry.ts';
 import type { Secret, Webhook } from './webhook.ts';
 

@@ -3,38 +3,15 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { millrace as command } from '../../cli/commands.ts';
 import { contractVersion } from '../../core/plugin/plugin.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { type Ended, millrace } from './printed.ts';
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly error: string;
-}
-
-/** The command in this process: it must not depend on the folder that it is run in. */
-async function millrace(...words: readonly string[]): Promise<Ended> {
-  const printed = { stdout: '', stderr: '' };
-  const spies = (['stdout', 'stderr'] as const).map((name) =>
-    vi.spyOn(process[name], 'write').mockImplementation((text) => {
-      printed[name] += String(text);
-      return true;
-    }),
-  );
-  try {
-    const code = await command(words);
-    return { code: code ?? -1, out: printed.stdout, error: printed.stderr };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
 
 /** The same in a process of its own, in a folder of its own. */
 function inFolder(...words: readonly string[]): Promise<Ended> {
@@ -75,7 +52,7 @@ describe('millrace', () => {
 
   it.each([
     [['strat'], 'millrace: there is no command strat; did you mean start?'],
-    [['nonsense'], 'millrace: there is no command nonsense; there are start, plugin new,'],
+    [['nonsense'], 'millrace: there is no command nonsense; there are start, demo,'],
     [['help', 'versoin'], 'millrace: there is no command versoin; did you mean version?'],
     [['plugin'], 'millrace: plugin is one of: plugin new, plugin test, plugin check.'],
     [['plugin', 'chek', 'x'], 'millrace: there is no command plugin chek; did you mean plugin check?'],

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -134,6 +134,32 @@ describe('the package, installed in an empty folder', () => {
     await expect(run(['strat'])).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringContaining('did you mean start?'),
+    });
+  });
+
+  it('broadcasts the clip of the demo to a server, and uploads a film', async () => {
+    const { folder } = await packed();
+    await using server = await startServer(folder);
+    const env = outsideEnv({ MILLRACE_URL: server.url, MILLRACE_KEY: key, XDG_CONFIG_HOME: server.dataDir });
+    // It needs Node, and finds no ffmpeg.
+    const node = join(server.dataDir, 'bin');
+    await mkdir(node);
+    await symlink(Bun.which('node') ?? '', join(node, 'node'));
+    const push = spawn(commandOf(folder), ['push', '--test-pattern'], {
+      env: { ...env, PATH: node },
+    });
+    let printed = '';
+    for (const pipe of [push.stdout, push.stderr]) pipe.on('data', (chunk) => (printed += chunk));
+    await until('the broadcast', () => printed.includes('On the air.') || push.exitCode !== null, {
+      within: 30_000,
+    });
+    push.kill('SIGINT');
+    expect([(await once(push, 'exit'))[0], printed]).toEqual([0, expect.stringContaining('On the air.')]);
+    // tus-js-client is there, and says what the server says.
+    const film = join(server.dataDir, 'film.mp4');
+    await writeFile(film, 'This is no film.');
+    await expect(promisify(execFile)(commandOf(folder), ['upload', film], { env })).rejects.toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('millrace upload: ') },
     });
   });
 });

@@ -44,6 +44,11 @@ describe('config', () => {
     expect(config.bootstrapKey).toBe('1234567890123456');
   });
 
+  it('leaves the variables of the command line alone', async () => {
+    const ofClients = { MILLRACE_URL: 'https://video.example.com', MILLRACE_KEY: 'a-key' };
+    expect(await loadConfig(ofClients)).toEqual(await loadConfig({}));
+  });
+
   it('lets a plugin be on and be told more', async () => {
     const names = { MILLRACE_PLUGINS__STREAMS: 'true', MILLRACE_PLUGINS__STREAMS__HOLD: '6s' };
     expect((await loadConfig(names)).plugins).toEqual({ streams: { hold: '6s' } });
