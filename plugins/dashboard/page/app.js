@@ -10,6 +10,7 @@ import { SignIn } from './pages/sign-in.js';
 /** Pages by the first word of their path; the rest of it is handed to them as `id`. */
 const pages = {
   '': () => import('./pages/home.js'),
+  'go-live': () => import('./pages/go-live.js'),
   streams: () => import('./pages/streams.js'),
 };
 
