@@ -11,6 +11,8 @@ import { SignIn } from './pages/sign-in.js';
 const pages = {
   '': () => import('./pages/home.js'),
   'go-live': () => import('./pages/go-live.js'),
+  session: () => import('./pages/session.js'),
+  stream: () => import('./pages/stream.js'),
   streams: () => import('./pages/streams.js'),
 };
 
