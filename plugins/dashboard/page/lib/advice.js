@@ -30,12 +30,13 @@ export const isBad = (issue) => worst.some((text) => issue.startsWith(text));
 /** Worst first. */
 export const byWeight = (issues) => [...issues].sort((a, b) => Number(isBad(b)) - Number(isBad(a)));
 
-/** An issue in the API's words. `encoder`: with the setting of that encoder which removes it. */
-export function Issue({ text, kind = kindOf(text), encoder, children }) {
+/** An issue in the API's words, below the `title` of what has it. `encoder`: with the setting of that encoder which removes it. */
+export function Issue({ text, title, kind = kindOf(text), encoder, children }) {
   const fix = encoder?.fixes[kind];
   return html`<div class=${isBad(text) ? 'notice bad' : 'notice'}>
     <span class="sign" aria-hidden="true">${isBad(text) ? '✕' : '▲'}</span>
     <div>
+      ${title && html`<strong>${title}</strong>`}
       <p>${text} ${children}</p>
       ${fix && html`<p class="fix"><strong>${encoder.title}:</strong> <span>${fix}</span></p>`}
     </div>
