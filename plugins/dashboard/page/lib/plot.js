@@ -81,6 +81,7 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
   return {
     width,
     height: height + (isLast ? axisHeight : 0),
+    padding: [8, 0, 0, 0],
     legend: { show: false },
     scales: {
       x: { time: true, range: () => rangeOf(now.current).map((time) => time / 1000) },
