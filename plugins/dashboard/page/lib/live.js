@@ -1,19 +1,23 @@
-import { useMemo } from 'preact/hooks';
-import { call } from './api.js';
+import { call, callWhole } from './api.js';
 import { useLoad } from './load.js';
 
 /** What comes with plugins that may be off is 404 then: asked once in a tab, since a browser notes each as an error. */
 const missing = new Set();
 
-/** A GET whose route may not be there: undefined then. `route` names it, ids left out. */
+/** A GET whose route may not be there, or not for this key: undefined then. `route` names it, ids left out. */
 export async function callIfThere(route, path, options) {
-  if (missing.has(route)) return undefined;
+  return (await wholeIfThere(route, path, options)).body;
+}
+
+/** As `callWhole`; `{}` when the route is not there. */
+export async function wholeIfThere(route, path, options) {
+  if (missing.has(route)) return {};
   try {
-    return await call('GET', path, options);
+    return await callWhole('GET', path, options);
   } catch (error) {
-    if (error?.status !== 404) throw error;
-    if (error.code === 'route.not_found') missing.add(route);
-    return undefined;
+    if (error?.status !== 404 && error?.status !== 403) throw error;
+    if (error.code === 'route.not_found' || error.status === 403) missing.add(route);
+    return {};
   }
 }
 
@@ -34,8 +38,8 @@ export function useStream(id, { every = 1000 } = {}) {
   return { stream: data?.stream, points: data?.points ?? [], error: id ? error : undefined, cause, reload };
 }
 
-/** Under this name the server counts the picture of this page as a viewer. */
-export const useViewerId = () => useMemo(() => crypto.getRandomValues(new Uint32Array(4)).join('-'), []);
+/** Under this name the server counts the pictures of this tab as one viewer. */
+export const viewerId = crypto.getRandomValues(new Uint32Array(4)).join('-');
 
 /** What is wrong with it now: of the stream, and of the newest point while it is not playable yet. */
 export function issuesOf(stream, points) {

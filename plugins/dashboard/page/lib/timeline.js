@@ -11,35 +11,37 @@ export const lanes = [
 /**
  * What happened in a session, oldest first: `{id, at, to?, lane, kind, title, detail, json}`, times in epoch ms.
  *
- * - `timeline`: entries of `GET /api/session/{id}/timeline`; undefined: the server has none, and `events` are those that this page saw.
+ * - `timeline`: entries of `GET /api/session/{id}/timeline`; undefined: the server has none, and `events` that this page saw take their place.
  */
-export function timelineOf({ session, points, events }) {
+export function timelineOf({ session, points, timeline, events }) {
+  const known = timeline ? timeline.map(entryOf) : entriesOfEvents(session, events);
+  return [...known, ...issuesIn(points)].sort((a, b) => a.at - b.at);
+}
+
+function entriesOfEvents(session, events) {
   const from = session.createdAtMs;
   const own = events
     .filter(({ stream, createdAt }) => stream?.id === session.parentId && createdAt >= from - 1000)
     .map((event) => entryOfEvent(event));
-  const begun = {
-    id: 'began',
-    at: from,
-    lane: 'events',
-    kind: 'quiet',
-    title: 'The session began',
-    json: session,
-  };
-  const seen = own.some(({ title }) => title === 'stream.idle');
-  const ended =
-    session.isActive || seen || !session.lastSeen
-      ? []
-      : [
-          {
-            id: 'last',
-            at: session.lastSeen,
-            lane: 'events',
-            kind: 'quiet',
-            title: 'The last media arrived',
-          },
-        ];
-  return [begun, ...own, ...ended, ...issuesIn(points)].sort((a, b) => a.at - b.at);
+  return [
+    { id: 'began', at: from, lane: 'events', kind: 'quiet', title: 'The session began', json: session },
+    ...own,
+  ];
+}
+
+function entryOf(entry, index) {
+  const { at, kind, id = `entry ${index}`, event } = entry;
+  if (kind === 'delivery') {
+    const { attempt, success, duration, status, error } = entry;
+    const answer = success ? `answered ${status} after ${duration} ms` : (error ?? `answered ${status}`);
+    const detail = `${answer}${attempt > 1 ? `, attempt ${attempt}` : ''}`;
+    return { id, at, lane: 'deliveries', kind: success ? 'good' : 'bad', title: event, detail, json: entry };
+  }
+  if (event === undefined)
+    return { id, at, lane: 'events', kind: 'quiet', title: 'The session began', json: entry };
+  const { detail } = eventText(kind === 'health' ? { event, payload: { health: entry } } : entry);
+  const sign = kindOfEvent(kind === 'health' ? { event, payload: { health: entry } } : entry);
+  return { id, at, lane: 'events', kind: sign, title: event, detail, json: entry };
 }
 
 function entryOfEvent(event) {

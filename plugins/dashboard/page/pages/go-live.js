@@ -5,7 +5,7 @@ import { useArrival } from '../lib/arrival.js';
 import { encoderOf, encoders } from '../lib/encoders.js';
 import { rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
-import { callIfThere, issuesOf, useStream, useViewerId } from '../lib/live.js';
+import { callIfThere, issuesOf, useStream, viewerId } from '../lib/live.js';
 import { useLoad, useWrite } from '../lib/load.js';
 import { AsCurl, Copied, CopyButton, Dot, Field, Head, Problem, Time } from '../lib/parts.js';
 import { NoPicture, Picture, trackText } from '../lib/picture.js';
@@ -127,7 +127,6 @@ function Settings({ encoder, ingest }) {
 
 /** What arrives of the broadcast, from the first byte to the first viewer. */
 function Listening({ encoder, stream, points }) {
-  const sid = useViewerId();
   const [tracks, setTracks] = useState();
   const arrival = useArrival({ stream, points }, { own: stream.isActive && tracks !== undefined });
   const isSilent = stream.isActive && tracks !== undefined && !tracks.audioCodec;
@@ -147,7 +146,7 @@ function Listening({ encoder, stream, points }) {
       </div>
       ${
         stream.isActive
-          ? html`<${Picture} url=${stream.playbackUrl} isLive sid=${sid} onTracks=${setTracks} />`
+          ? html`<${Picture} url=${stream.playbackUrl} isLive sid=${viewerId} onTracks=${setTracks} />`
           : html`<${NoPicture}>${arrival.over ? 'The broadcast is over.' : 'The picture appears here.'}<//>`
       }
     </div>
@@ -181,28 +180,23 @@ function Progress({ arrival, stream, tracks, points }) {
   ${over && html`<p class="muted">The broadcast ended <${Time} at=${over} />. This page listens for the next one.</p>`}`;
 }
 
-/** Publishes that nobody's key fits, within this, ms. */
+/** Refused publishes that are shown: of this time, ms. */
 const lately = 600_000;
+/** Those that another setting of the encoder helps. */
+const ofUrl = ['unknown_key', 'missing_key', 'unknown_app'];
 
+/** The newest encoder that knocked and was refused: one at the address of the reader before all others. */
 function Refused({ stream, encoder }) {
   const opened = useRef(Date.now());
-  const { data = [] } = useLoad(() => callIfThere('refused', '/api/ingest/refused'), {
-    every: 2000,
-  });
-  const list = Array.isArray(data) ? data : [];
-  const newest = list
-    .filter(({ at }) => at > opened.current - lately)
-    .sort((a, b) => b.at - a.at)
-    .at(0);
+  const { data } = useLoad(() => callIfThere('refused', '/api/ingest/refused'), { every: 2000 });
+  const shown = (data ?? []).filter(({ at }) => at > opened.current - lately);
+  const newest = shown.find(({ isYours }) => isYours) ?? shown[0];
   if (!newest) return null;
-  const { at, address, app, reason, keyEnd } = newest;
-  const text = `An encoder at ${address} was refused: ${reasonOf({ reason, app })}`;
-  return html`<${Issue} text=${text} kind="wrongKey" encoder=${encoder}>
-    ${keyEnd && html`Its key ends in <code>${keyEnd}</code>, the key of this stream in <code>${stream.ingest?.key.slice(-keyEnd.length)}</code>.`}
-    <span class="muted"> <${Time} at=${at} /></span>
+  const { at, address, encoder: program, reason, message, key } = newest;
+  const text = `An encoder at ${address}${program ? ` (${program})` : ''} was refused: ${message}`;
+  const own = stream.ingest?.key.slice(-4);
+  return html`<${Issue} text=${text} kind=${ofUrl.includes(reason) ? 'wrongKey' : undefined} encoder=${encoder}>
+    ${reason === 'unknown_key' && key && html`The key that was tried ends in <code>${key.slice(-4)}</code>, the key of this stream in <code>${own}</code>.`}
+    ${' '}<span class="muted"><${Time} at=${at} /></span>
   <//>`;
-}
-
-function reasonOf({ reason, app }) {
-  return /\s/.test(reason ?? '') ? reason : `${reason ?? 'wrong key'}, at /${app}.`;
 }

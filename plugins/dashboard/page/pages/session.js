@@ -1,9 +1,9 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { call } from '../lib/api.js';
 import { recent } from '../lib/events.js';
 import { bytes, clockTime, duration } from '../lib/format.js';
 import { html } from '../lib/html.js';
-import { callIfThere, useViewerId } from '../lib/live.js';
+import { callIfThere, viewerId, wholeIfThere } from '../lib/live.js';
 import { useLoad } from '../lib/load.js';
 import { bitrate } from '../lib/measures.js';
 import { AsCurl, Bones, CopyButton, Dot, Empty, Head, Id, Problem, Time } from '../lib/parts.js';
@@ -14,16 +14,18 @@ import { extentOf, lanes, timelineOf } from '../lib/timeline.js';
 import { RecordingState, SessionState } from './stream.js';
 
 export function Page({ id }) {
+  const parent = useRef();
   const { data, error, cause } = useLoad(() => sessionOf(id), {
     deps: [id],
     every: 5000,
-    on: ({ stream, payload }) => stream?.id === data?.session.parentId || payload?.session?.id === id,
+    on: ({ stream, payload }) => (stream !== undefined && stream.id === parent.current) || payload?.session?.id === id,
   });
   const video = useRef();
   if (cause?.status === 404 && !data)
     return html`<${Head} title="Session" /><${Empty} title="There is no such session"><p>${error}</p><a href="/dashboard/streams">All streams</a><//>`;
   if (!data) return html`<${Head} title="Session" /><${Problem} text=${error} /><${Bones} rows=${8} />`;
   const { session } = data;
+  parent.current = session.parentId;
   return html`<${Head} title=${`Session of ${session.name}`} state=${html`<${SessionState} session=${session} />`}>
       <a class="button" href=${`/dashboard/stream/${session.parentId}`}>Open the stream</a>
     <//>
@@ -39,17 +41,34 @@ export function Page({ id }) {
 }
 
 async function sessionOf(id) {
-  const [session, points] = await Promise.all([
+  const [session, points, timeline] = await Promise.all([
     call('GET', `/api/session/${id}`),
     callIfThere('health', `/api/stream/${id}/health`),
+    timelineFrom(id),
   ]);
-  return { session, points: points ?? [] };
+  return { session, points: points ?? [], timeline };
+}
+
+const pageSize = 100;
+/** Of a session with more entries the first ones are shown. */
+const mostPages = 10;
+
+async function timelineFrom(id) {
+  const entries = [];
+  let query = { limit: pageSize };
+  for (let page = 0; page < mostPages; page += 1) {
+    const { body, next } = await wholeIfThere('timeline', `/api/session/${id}/timeline`, { query });
+    if (!body) return undefined;
+    entries.push(...body);
+    if (!next) break;
+    query = Object.fromEntries(next.searchParams);
+  }
+  return entries;
 }
 
 function Film({ session, video }) {
-  const sid = useViewerId();
   const { isActive, playbackUrl, recordingUrl, recordingStatus, recordingReadyBy, record } = session;
-  if (isActive && playbackUrl) return html`<${Picture} url=${playbackUrl} isLive sid=${sid} />`;
+  if (isActive && playbackUrl) return html`<${Picture} url=${playbackUrl} isLive sid=${viewerId} />`;
   if (recordingUrl) return html`<${Picture} url=${recordingUrl} video=${video} />`;
   if (recordingStatus === 'waiting')
     return html`<${NoPicture}><strong>The recording is being made</strong>
@@ -71,10 +90,10 @@ function Facts({ session }) {
 }
 
 /** Events, deliveries and issues above the bitrate, on one axis; a list of them below. */
-function TimeLine({ data: { session, points }, video }) {
+function TimeLine({ data: { session, points, timeline }, video }) {
   const entries = useMemo(
-    () => timelineOf({ session, points, events: recent.value }),
-    [session, points, recent.value],
+    () => timelineOf({ session, points, timeline, events: recent.value }),
+    [session, points, timeline, recent.value],
   );
   const { query } = place.value;
   const at = Number(query.get('at')) || undefined;
@@ -161,12 +180,17 @@ function Entries({ entries, at, onPick }) {
         <${Dot} kind=${entry.kind}>${entry.lane === 'issues' ? 'Issue' : entry.title}<//>
         <span class="muted">${entry.lane === 'issues' ? entry.title : entry.detail}</span>
         ${entry.to && html`<span class="muted push">for ${duration((entry.to - entry.at) / 1000)}</span>`}
-        ${
-          entry.json &&
-          html`<details class="whole"><summary class="muted">JSON</summary>
-            <pre class="code" tabindex="0" aria-label="JSON">${JSON.stringify(entry.json, null, 2)}</pre></details>`
-        }
+        ${entry.json && html`<${Json} of=${entry.json} />`}
       </li>`,
     )}
   </ul>`;
+}
+
+/** Written when it is opened: a time line can have hundreds. */
+function Json({ of }) {
+  const [isOpen, setOpen] = useState(false);
+  return html`<details class="whole" onToggle=${({ target }) => setOpen(target.open)}>
+    <summary class="muted">JSON</summary>
+    ${isOpen && html`<pre class="code" tabindex="0" aria-label="JSON">${JSON.stringify(of, null, 2)}</pre>`}
+  </details>`;
 }

@@ -4,7 +4,7 @@ import { allows } from '../lib/api.js';
 import { count, duration, rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { List } from '../lib/list.js';
-import { issuesOf, useStream, useViewerId } from '../lib/live.js';
+import { issuesOf, useStream, viewerId } from '../lib/live.js';
 import { measures } from '../lib/measures.js';
 import { AsCurl, Bones, Copied, Dot, Empty, Head, Problem, Tabs, Time } from '../lib/parts.js';
 import { NoPicture, Picture } from '../lib/picture.js';
@@ -33,7 +33,6 @@ const parts = {
 
 export function Page({ id }) {
   const { stream, points, error, cause, reload } = useStream(id);
-  const sid = useViewerId();
   if (cause?.status === 404 && !stream)
     return html`<${Head} title="Stream" /><${Empty} title="There is no such stream"><p>${error}</p><a href="/dashboard/streams">All streams</a><//>`;
   if (!stream) return html`<${Head} title="Stream" /><${Problem} text=${error} /><${Bones} rows=${8} />`;
@@ -50,7 +49,7 @@ export function Page({ id }) {
     <div class="narrow stack">
       <${Problem} text=${error} />
       <div class="live-columns wide-picture">
-        <${NowPicture} stream=${stream} sid=${sid} />
+        <${NowPicture} stream=${stream} sid=${viewerId} />
         <div class="stack">
           <${Sentence} stream=${stream} />
           <${Figures} stream=${stream} points=${points} />
@@ -64,8 +63,8 @@ export function Page({ id }) {
     </div>`;
 }
 
-function NowPicture({ stream, sid }) {
-  if (stream.isActive) return html`<${Picture} url=${stream.playbackUrl} isLive sid=${sid} />`;
+function NowPicture({ stream }) {
+  if (stream.isActive) return html`<${Picture} url=${stream.playbackUrl} isLive sid=${viewerId} />`;
   return html`<${NoPicture}>
     <strong>Off the air</strong>
     <span>${stream.lastSeen ? html`Last seen <${Time} at=${stream.lastSeen} />` : 'It was never on the air.'}</span>

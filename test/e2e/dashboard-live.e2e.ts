@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from './harness/chromium.ts';
+import { broadcast } from './harness/ffmpeg.ts';
+import { type Server, startServer } from './harness/server.ts';
+import { until } from './harness/wait.ts';
+
+/** The live half of the dashboard, as a person uses it with a real encoder: Go live, a stream, home, a session. */
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Set to a folder to look at what the pages showed. */
+const shots = process.env.MILLRACE_SCREENSHOTS;
+const within = 40_000;
+let browser: Browser;
+let server: Server;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([launchBrowser(), startServer()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.[Symbol.asyncDispose]();
+});
+
+/** A tab of a reader who signed in by the form. */
+async function signedIn() {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (line) => {
+    if (line.type() === 'error' && !line.location().url.endsWith('/refused'))
+      complaints.push(`${line.text()} ${line.location().url}`);
+  });
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol.startsWith('http') && origin !== server.url) complaints.push(`asked ${origin}`);
+  });
+  await page.goto(server.url);
+  await page.getByLabel('API key').fill(server.key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Home' }).waitFor({ timeout: within });
+  return {
+    page,
+    complaints,
+    /** Looks at the page as it is now: nobody is kept out, and nothing went wrong on it. */
+    async isSound(name: string) {
+      if (shots) await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+      expect(await barriersOf(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+/** What axe calls serious or critical. */
+async function barriersOf(page: Page): Promise<string[]> {
+  // As text: a script element would be refused by the policy of the page.
+  await page.evaluate(axe);
+  const violations = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run(of: Document): Promise<{ violations: Violation[] }> } };
+    return (await axe.run(document)).violations;
+  });
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** Waits for the picture to move. */
+async function plays(page: Page, seconds = 1) {
+  const at = () => page.evaluate(() => document.querySelector('video')?.currentTime ?? 0);
+  let first: number | undefined;
+  await until(
+    'the picture to move',
+    async () => {
+      const now = await at();
+      const width = await page.evaluate(() => document.querySelector('video')?.videoWidth ?? 0);
+      if (width === 0 || now === 0) return false;
+      first ??= now;
+      return now > first + seconds;
+    },
+    { within, every: 100 },
+  );
+}
+
+const isDone = (page: Page, stage: string) =>
+  page.locator('ol.progress li.done', { hasText: stage }).waitFor({ timeout: within });
+
+describe.concurrent('the live pages of the dashboard', () => {
+  it('lead from nothing to a broadcast, show how it is, and what it was', async () => {
+    await using tab = await signedIn();
+    const { page } = tab;
+    await page.getByRole('banner').getByRole('link', { name: 'Go live' }).click();
+    await page.getByLabel('Name').fill('Launch party');
+    await page.getByRole('button', { name: 'Create the stream' }).click();
+    await page.getByText('Listening for the encoder').waitFor({ timeout: within });
+    await page.getByLabel('GStreamer').check();
+    await page.getByLabel('ffmpeg').check();
+    await page.getByRole('button', { name: 'Show' }).click();
+    await tab.isSound('go-live-waiting');
+    const url = await page.locator('.settings code').first().textContent();
+    const id = new URL(page.url()).searchParams.get('stream') ?? '';
+    expect(await page.locator('ol.progress li.done').count()).toBe(0);
+
+    const encoder = broadcast(url ?? '', { source: 'encode' });
+    await isDone(page, 'Connected');
+    await isDone(page, 'First key frame');
+    await isDone(page, 'Playable');
+    await plays(page);
+    await page.getByText('H.264 640×360, 30 fps, AAC').waitFor({ timeout: within });
+    // The picture of this page is no viewer.
+    expect(await page.locator('ol.progress li.done', { hasText: 'First viewer' }).count()).toBe(0);
+    const { playbackId } = await server.api.getStream(id);
+    const viewer = setInterval(() => void readPlaylist(playbackId), 500);
+    await isDone(page, 'First viewer');
+    clearInterval(viewer);
+    await tab.isSound('go-live-on-air');
+
+    await page.getByRole('link', { name: 'Open the stream' }).click();
+    await plays(page);
+    await page.getByText('It is on the air').waitFor({ timeout: within });
+    const plot = page.locator('.plot', { hasText: 'Bitrate' });
+    const drawn = () =>
+      plot.locator('canvas').evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+    await until(
+      'a bitrate',
+      async () => /\d (k|M)b\/s/.test((await plot.locator('output').textContent()) ?? ''),
+      { within },
+    );
+    const before = await drawn();
+    await until('the plot to move', async () => (await drawn()) !== before, { within });
+    expect(await page.locator('.plot canvas').count()).toBe(5);
+    await tab.isSound('stream');
+    for (const tabName of ['Recordings', 'Targets', 'Settings']) {
+      await page.getByRole('navigation', { name: 'Parts of this page' }).getByText(tabName).click();
+      await page.waitForFunction(() => document.querySelectorAll('[aria-busy]').length === 0);
+      await tab.isSound(`stream-${tabName}`);
+    }
+
+    await page.getByRole('link', { name: 'Home' }).click();
+    await page
+      .getByRole('link', { name: /Launch party/ })
+      .locator('img')
+      .waitFor({ timeout: within });
+    await tab.isSound('home');
+
+    await page.goto(`${server.url}/dashboard/stream/${id}?tab=sessions`);
+    await page.locator('td a.fill').first().click();
+    await page.getByText('The session began').waitFor({ timeout: within });
+    await encoder.stop();
+    await page.getByText('Off air').waitFor({ timeout: within });
+    await server.api.terminate(id);
+    await page.getByText('Download mp4').waitFor({ timeout: within });
+    await page.locator('.entries').getByText('stream.idle', { exact: true }).waitFor({ timeout: within });
+    await until(
+      'the recording',
+      () => page.evaluate(() => (document.querySelector('video')?.duration ?? 0) > 5),
+      { within },
+    );
+    await page.locator('.entries button').last().click();
+    expect(new URL(page.url()).searchParams.get('at')).toMatch(/^\d{13}$/);
+    await page.getByRole('button', { name: 'Copy a link to this moment' }).waitFor({ timeout: within });
+    await tab.isSound('session');
+    await page.getByRole('link', { name: 'Open the stream' }).click();
+    await page.getByText('It is off the air.').waitFor({ timeout: within });
+    await tab.isSound('stream-off-air');
+  }, 150_000);
+
+  it('name the setting to change when key frames are rare', async () => {
+    const stream = await server.api.createStream({ name: 'Rare key frames' });
+    await using tab = await signedIn();
+    const { page } = tab;
+    await page.goto(`${server.url}/dashboard/go-live?stream=${stream.id}`);
+    await page.getByText('Listening for the encoder').waitFor({ timeout: within });
+    await using _ = broadcast(server.ingestUrl(stream.streamKey), { source: 'rareKeys' });
+    await page.getByText('Key frames are more than 4 s apart').waitFor({ timeout: within });
+    await page.getByText('Streaming → Keyframe Interval: 2 s').waitFor({ timeout: within });
+    await page.getByLabel('ffmpeg').check();
+    await page.getByText('-g 60 -keyint_min 60 -sc_threshold 0 (2 s').waitFor({ timeout: within });
+    await tab.isSound('go-live-rare-key-frames');
+    await page.getByRole('link', { name: 'Home' }).click();
+    await page
+      .getByRole('region', { name: 'Issues' })
+      .getByRole('link', { name: 'Rare key frames' })
+      .waitFor({ timeout: within });
+    await tab.isSound('home-with-issues');
+  }, 120_000);
+});
+
+/** As a player elsewhere asks for it. */
+async function readPlaylist(playbackId: string) {
+  const headers = { 'user-agent': 'another player' };
+  const answer = await fetch(server.playlistUrl(playbackId).replace('index', 'source'), { headers }).catch(
+    () => undefined,
+  );
+  await answer?.text();
+}
