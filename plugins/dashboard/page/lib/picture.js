@@ -42,7 +42,7 @@ export function Picture({ url, isLive = false, sid, poster, onPlaying, onTracks,
       }
       hls = new Hls({
         ...(isLive && liveConfig),
-        ...(sid && { cmcd: { sessionId: sid, contentId: source } }),
+        ...(sid && { cmcd: { sessionId: sid } }),
         enableWorker: false,
         playlistLoadPolicy: { default: patient },
         fragLoadPolicy: { default: patient },

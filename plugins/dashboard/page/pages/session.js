@@ -18,7 +18,8 @@ export function Page({ id }) {
   const { data, error, cause } = useLoad(() => sessionOf(id), {
     deps: [id],
     every: 5000,
-    on: ({ stream, payload }) => (stream !== undefined && stream.id === parent.current) || payload?.session?.id === id,
+    on: ({ stream, payload }) =>
+      (stream !== undefined && stream.id === parent.current) || payload?.session?.id === id,
   });
   const video = useRef();
   if (cause?.status === 404 && !data)

@@ -106,7 +106,7 @@ function Profiles({ profiles, onChange }) {
     onInput=${({ target }) => set(index, { [field]: Math.round(Number(target.value) * by) })}
   />`;
   return html`<fieldset class="plain stack tight">
-    <legend class="label">Renditions <span class="muted">smaller versions for slow lines; from the next broadcast on</span></legend>
+    <legend class="label">Renditions <span class="muted">name, width × height and bitrate of smaller versions; from the next broadcast on</span></legend>
     ${profiles.map(
       (profile, index) => html`<div class="row rendition">
         <input aria-label="Name of the rendition" required value=${profile.name} onInput=${({ target }) => set(index, { name: target.value })} />
@@ -217,6 +217,12 @@ function Delete({ stream, onClose }) {
       ${stream.isActive ? 'It is on the air: the broadcast ends, and viewers lose the picture. ' : ''}The stream, its
       key and its settings are removed. This cannot be undone.
     </p>
-    ${sessions > 0 && html`<p>Its ${count(sessions)} sessions stay, and so do the assets of the ${count(recordings)} that were recorded.</p>`}
+    ${sessions > 0 && html`<p>${staying(sessions, recordings)}</p>`}
   <//>`;
+}
+
+function staying(sessions, recordings) {
+  const stay = sessions === 1 ? 'Its session stays' : `Its ${count(sessions)} sessions stay`;
+  if (!recordings) return `${stay}.`;
+  return `${stay}, and so ${recordings === 1 ? 'does the recording' : `do the ${count(recordings)} recordings`} among the assets.`;
 }

@@ -112,7 +112,7 @@ function TargetState({ entry, disabled, stream }) {
   );
   if (disabled) return html`<${Dot} kind="quiet">Disabled<//>`;
   if (issue)
-    return html`<div><${Dot} kind="bad">Failing<//> <span>${issue.replace(` (${entry.id})`, '')}</span></div>`;
+    return html`<div><${Dot} kind="bad">Failing<//> <span>${issue.replace(/^Multistream target .*?\([\w-]+\): /, '')}</span></div>`;
   if (!stream.isActive) {
     const error = last?.event === 'multistream.error' ? last.payload.error : undefined;
     return html`<div><${Dot} kind="quiet">Waits for the next broadcast<//> ${error && html`<span class="muted">Last error: ${error}</span>`}</div>`;
