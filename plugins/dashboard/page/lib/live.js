@@ -38,8 +38,10 @@ export function useStream(id, { every = 1000 } = {}) {
   return { stream: data?.stream, points: data?.points ?? [], error: id ? error : undefined, cause, reload };
 }
 
-/** Under this name the server counts the pictures of this tab as one viewer. */
-export const viewerId = crypto.getRandomValues(new Uint32Array(4)).join('-');
+/** Under this name the server counts the pictures of this tab as one viewer, after a reload too. */
+export const viewerId =
+  sessionStorage.getItem('millrace.viewer') ?? crypto.getRandomValues(new Uint32Array(4)).join('-');
+sessionStorage.setItem('millrace.viewer', viewerId);
 
 /** What is wrong with it now: of the stream, and of the newest point while it is not playable yet. */
 export function issuesOf(stream, points) {
