@@ -65,6 +65,13 @@ export interface PublishRefusal {
   readonly message: string;
 }
 
+/** A publish that was refused for what its URL says, before anybody was asked. */
+export interface UrlRefusal {
+  readonly cause: 'unknown_app' | 'missing_key' | 'unknown_key';
+  /** What the encoder is told. */
+  readonly message: string;
+}
+
 /** Figures of one publish, counted from its first byte. */
 export interface Figures {
   /** Media payload received, bytes. */
@@ -198,6 +205,8 @@ export type MediaFact =
 export interface MediaHandlers {
   /** May this publish begin? Nothing it sends is parsed as media before the answer. */
   authorise(request: PublishRequest): Promise<PublishGrant | PublishRefusal>;
+  /** One was refused without that question. */
+  refused?(request: PublishRequest, refusal: UrlRefusal): void;
   report(fact: MediaFact): void;
 }
 

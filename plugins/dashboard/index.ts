@@ -25,7 +25,6 @@ export default definePlugin({
       });
     return new Elysia()
       .get('/', shown, saysPage('dashboardHome', 'The dashboard.'))
-      .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf))
       .get(
         '/dashboard/app/*',
         ({ params }) => {
@@ -44,11 +43,13 @@ export default definePlugin({
           answers: { 200: text(['text/javascript', 'text/css'], 'The file.') },
           faults: ['dashboard.not_found'],
         }),
-      );
+      )
+      // Behind its files, which are below it: who reads the document takes the first path that fits.
+      .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf));
   },
 });
 
-const pathOf = { path: Type.String({ examples: ['streams'] }) };
+const pathOf = { file: Type.String({ examples: ['streams'] }) };
 
 function saysPage(name: string, summary: string, path?: Record<string, ReturnType<typeof Type.String>>) {
   return says(summary, {

@@ -12,6 +12,7 @@ import { type PublishTerms, publishTerms, stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
 import { noteRefusal } from './live-figures.ts';
 import { mediaFacts } from './media-facts.ts';
+import { type RefusalCause, refusedPublishes } from './refused-publishes.ts';
 
 /** Of `plugins.streams.hold`. */
 const defaultHold = '30s';
@@ -34,12 +35,16 @@ export async function acceptPublishes(
         .offered(publishTerms)
         .map((own) => safely(publishTerms.id, { call: () => own(session), otherwise: {} })),
     );
+  const note = (request: PublishRequest, why: { reason: RefusalCause; message: string }) =>
+    kit.use(refusedPublishes).note(request, { ...why, at: kit.clock.now() });
   const close = await kit.use(services.media).accept({
     async authorise(request) {
       const answer = await admit(request, { kit, terms, abandoned: abandon });
       if (answer.granted) admitted();
+      else note(request, { reason: causeOf(answer), message: answer.message });
       return answer;
     },
+    refused: (request, { cause: reason, message }) => note(request, { reason, message }),
     report,
   });
   return async () => {
@@ -151,6 +156,7 @@ const unavailable = refused(
   'The server cannot check the stream key at the moment. Try again.',
 );
 const suspended = refused('rejected', 'This stream is suspended.');
+const keyInUse = 'Another broadcast uses this stream key.';
 const takenOver = refused('rejected', 'Another broadcast with the same key took over.');
 
 /** Why the broadcast refused: the key is in use, or since the row was read it was changed or the stream suspended. */
@@ -165,5 +171,13 @@ async function busyRefusal(
   if (kit.config.busyKey === 'refuse') noteRefusal(row.id, kit);
   const wait = Math.ceil((brakedUntil - kit.clock.now()) / 1000);
   const again = wait > 0 && busyKey === 'takeover' ? ` Try again in ${wait} s.` : '';
-  return refused('rejected', `Another broadcast uses this stream key.${again}`);
+  return refused('rejected', `${keyInUse}${again}`);
+}
+
+/** For people: the codes of RTMP say less. What nothing here refused, a plugin did. */
+function causeOf(refusal: PublishRefusal): RefusalCause {
+  if (refusal.reason === 'unauthorized') return 'unknown_key';
+  if (refusal.reason === 'unavailable') return 'unavailable';
+  if (refusal === suspended) return 'suspended';
+  return refusal === takenOver || refusal.message.startsWith(keyInUse) ? 'busy' : 'not_allowed';
 }

@@ -5,6 +5,7 @@ import type { PlayQuestion } from '../../core/plugin/decide.ts';
 import { resource } from '../../core/plugin/resource.ts';
 import { collection, token } from '../../core/plugin/token.ts';
 import type { LiveReading, PublishGrant } from '../../core/ports/media.ts';
+import type { Place } from '../../core/ports/store.ts';
 
 /** The stream object; sessions are of the same kind. Other plugins add fields to it. */
 export const stream = resource('stream');
@@ -139,3 +140,32 @@ export const setFieldsFaults = [
 ] as const;
 
 export const streams = token<Streams>('streams');
+
+/** Attempts to deliver the events of streams, for the timelines of their sessions. */
+export interface DeliveryLog {
+  /** Oldest first, those after a place. */
+  after(
+    streamId: string,
+    options: { readonly account: string; readonly place: Place; readonly limit: number },
+  ): Promise<readonly LoggedDelivery[]>;
+}
+
+export interface LoggedDelivery {
+  /** Of the entry in the log of the webhook. */
+  readonly id: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly webhookId: string;
+  readonly event: string;
+  /** Id of the event. */
+  readonly deliveryId: string;
+  readonly attempt: number;
+  readonly success: boolean;
+  /** ms */
+  readonly duration: number;
+  /** Of the answer. */
+  readonly status?: number;
+  readonly error?: string;
+}
+
+export const deliveryLogs = collection<DeliveryLog>('streams.delivery-logs');

@@ -1,3 +1,4 @@
+import { Elysia } from 'elysia';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { unlessRefused } from '../../core/base/fault.ts';
 import { authenticator } from '../../core/http/auth.ts';
@@ -17,6 +18,7 @@ import { readLive } from './live-figures.ts';
 import { livePublisher } from './live-publisher.ts';
 import { livePlayable } from './playable.ts';
 import { presentForEvent } from './present.ts';
+import { internalRefused, RefusedPublishes, refusedPublishes } from './refused-publishes.ts';
 import { changeStream, routes } from './routes.ts';
 import { ownFields } from './schema.ts';
 
@@ -29,8 +31,8 @@ export default definePlugin({
     hold !== undefined && milliseconds(hold) > milliseconds(reconnectWindow)
       ? [`hold: expected at most plugins.streams.reconnectWindow, which is ${reconnectWindow}; it is ${hold}`]
       : [],
-  needs: [authenticator, services.media, services.volatile],
-  provides: [streams],
+  needs: [authenticator, refusedPublishes, services.media, services.volatile],
+  provides: [streams, refusedPublishes],
   resources: [{ ...stream, ownFields: Object.keys(ownFields) }],
   offers: [offer(playables, livePlayable), offer(streamDescribers, describer)],
   actors: [broadcast],
@@ -83,10 +85,11 @@ export default definePlugin({
     },
   },
   routes,
-  nodeRoutes: internalHls,
+  nodeRoutes: (kit) => new Elysia().use(internalHls(kit)).use(internalRefused(kit)),
   async start(kit: StreamsKit) {
     const live = livePublisher(kit);
     const shown = kit.resources.fields(stream);
+    kit.provide(refusedPublishes, new RefusedPublishes());
     kit.provide(streams, {
       async setFields(principal, { id, fields }) {
         const document = await parent(principal, { id, kit });

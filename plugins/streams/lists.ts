@@ -101,7 +101,8 @@ function recordFilters({ url }: Request, fields: Readonly<Record<string, FilterF
   return record === undefined ? [] : [filterBy('record', { value: record, fields })];
 }
 
-async function sessionOf(
+/** Fault `session.not_found` (404). */
+export async function sessionOf(
   account: string,
   { id, kit }: { id: string; kit: StreamsKit },
 ): Promise<StreamDocument> {

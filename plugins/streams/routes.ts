@@ -20,7 +20,9 @@ import { listRoutes } from './lists.ts';
 import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
 import { presenter } from './present.ts';
+import { refusedRoute } from './refused-publishes.ts';
 import { changeable, readOnly, streamName, streamSchema, toleratedFields } from './schema.ts';
+import { timelineRoute } from './timeline-route.ts';
 
 export function routes(kit: StreamsKit): AnyElysia {
   const fields = kit.resources.fields(stream);
@@ -41,6 +43,8 @@ export function routes(kit: StreamsKit): AnyElysia {
   return new Elysia()
     .use(hlsRoutes(kit))
     .use(listRoutes(kit))
+    .use(timelineRoute(kit))
+    .use(refusedRoute(kit))
     .post(
       '/api/stream',
       once(async ({ request, principal, id, isRepeat, caller }) => {

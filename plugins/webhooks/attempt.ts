@@ -145,11 +145,12 @@ async function eventAt({ account, position }: Attempt, kit: WebhooksKit): Promis
 
 /** The log entry of an event that was given up without an attempt. */
 function unsent(event: LoggedEvent, { webhook, input, kit }: Work & { webhook: Webhook }): LogEntry {
-  const { attempt, bodyOf } = input;
+  const { attempt, bodyOf, streamId } = input;
   return {
     ...{ id: uuid(), webhookId: webhook.id, event: event.type, deliveryId: event.id, attempt },
     ...{ createdAt: kit.clock.now(), duration: 0, success: false, nextAttemptAt: null },
     request: { url: webhook.url, headers: {}, body: null },
+    ...(streamId !== '' && { streamId }),
     ...(bodyOf !== null && { bodyOf }),
     error: 'The event is too old: no further attempt is made.',
   };

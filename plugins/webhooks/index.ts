@@ -3,6 +3,8 @@ import { regularly } from '../../core/base/timing.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
+import { offer } from '../../core/plugin/token.ts';
+import { deliveryLogs } from '../streams/contract.ts';
 import { attemptEffect } from './attempt.ts';
 import { config, type WebhooksKit } from './config.ts';
 import { webhooks } from './contract.ts';
@@ -14,12 +16,14 @@ import { fanOut, lane, lostNode, refillEffect } from './lane.ts';
 import { sweepLog } from './purge.ts';
 import { registry, webhookRegistry } from './registry.ts';
 import { routes } from './routes.ts';
+import { streamDeliveries } from './stream-deliveries.ts';
 
 /** Webhooks: an account's events, sent to its own addresses. */
 export default definePlugin({
   id: 'webhooks',
   summary: 'events sent to addresses of the account',
   config,
+  offers: [offer(deliveryLogs, streamDeliveries)],
   needs: [authenticator, endpoints, formats, registry, retries, webhookCounts, services.volatile],
   provides: [endpoints, formats, registry, retries, webhookCounts, webhooks],
   actors: [lane, delivery],

@@ -50,22 +50,30 @@ export type LogEntry = Omit<Shown, 'nextAttemptAt' | 'request'> & {
   readonly request: Omit<Shown['request'], 'body'> & { readonly body: string | null };
   /** Id of the entry of the same delivery that has the body: it is stored once. */
   readonly bodyOf?: string;
+  /** The stream that the event is of. Older entries have none. */
+  readonly streamId?: string;
 };
 
 export const logKind = 'webhook-log';
+/** Entries are found by the stream of their event. */
+export const streamIndex = 'stream';
 
 export function entryOf(row: StoredResource): LogEntry {
   return JSON.parse(row.body) as LogEntry;
 }
 
 export function logRow(entry: LogEntry, { account }: { account: string }): ResourceWrite {
-  const { id, webhookId, createdAt, success } = entry;
-  const indexes = { webhook: webhookId, ...(!success && { failure: webhookId }) };
+  const { id, webhookId, createdAt, success, streamId } = entry;
+  const indexes = {
+    webhook: webhookId,
+    ...(!success && { failure: webhookId }),
+    ...(streamId !== undefined && { [streamIndex]: streamId }),
+  };
   return { kind: logKind, id, account, createdAt, name: '', body: JSON.stringify(entry), indexes };
 }
 
 export async function presentEntry(entry: LogEntry, resources: ResourceReader): Promise<Shown> {
-  const { bodyOf: _, nextAttemptAt, request, ...rest } = entry;
+  const { bodyOf: _, streamId: __, nextAttemptAt, request, ...rest } = entry;
   const { url, headers } = request;
   const { body, isCut } = await sentBody(entry, resources);
   return {

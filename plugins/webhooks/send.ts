@@ -53,7 +53,7 @@ export async function send(
   },
 ): Promise<Sent> {
   const { webhook, message, attempt, signal, onStart } = options;
-  const { deliveryId, event, body } = message;
+  const { deliveryId, event, body, streamId } = message;
   const createdAt = kit.clock.now();
   const timestamp = Math.floor(createdAt / 1000);
   const refusal = await kit.decide.delivery?.(questionOf(options));
@@ -85,6 +85,7 @@ export async function send(
   const outcome = answer.ok ? classOf(answer.status) : outcomes[answer.reason];
   const entry: Sent['entry'] = {
     ...{ webhookId: webhook.id, event, deliveryId, createdAt, attempt },
+    ...(streamId !== null && { streamId }),
     duration: Math.max(0, kit.clock.now() - createdAt),
     success: outcome === '2xx',
     request: { url: webhook.url, headers: shown(headers), ...logged(body) },
@@ -109,12 +110,13 @@ function unsent(
   { isFailure, reason: error }: Pick<Refusal, 'isFailure' | 'reason'>,
   { webhook, message, attempt, createdAt, kit }: Sending & { createdAt: number; kit: WebhooksKit },
 ): Sent {
-  const { event, deliveryId, body } = message;
+  const { event, deliveryId, body, streamId } = message;
   return {
     end: isFailure ? 'failed' : 'refused',
     outcome: undefined,
     entry: {
       ...{ webhookId: webhook.id, event, deliveryId, createdAt, attempt, success: false, error },
+      ...(streamId !== null && { streamId }),
       duration: Math.max(0, kit.clock.now() - createdAt),
       request: { url: webhook.url, headers: {}, ...(body === null ? { body } : logged(body)) },
     },

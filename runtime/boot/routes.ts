@@ -1,13 +1,15 @@
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import type { Log } from '../../core/base/log.ts';
 import type { Metrics } from '../../core/base/metrics.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { FaultCauses } from '../../core/http/fault-causes.ts';
 import { type HttpCore, httpCore } from '../../core/http/http.ts';
 import { RequestCounts } from '../../core/http/request-counts.ts';
+import { routesOf } from '../../core/http/routes.ts';
 import { coreFaults } from '../../core/plugin/fault-table.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { healthRoutes, type Readiness } from '../http/health.ts';
+import { landingRoute } from '../http/landing.ts';
 import { type OpenApi, openApi } from '../http/openapi/document.ts';
 import { openApiRoute } from '../http/openapi/route.ts';
 import type { RouteGroup } from '../http/openapi/routes.ts';
@@ -28,6 +30,9 @@ export function mountRoutes(options: RoutesOptions): {
     .use(healthRoutes(options.readiness))
     .use(metricsRoute(metrics))
     .use(openApiRoute({ document: () => document(), caller }));
+  const apps = [core, ...declared.map(({ app }) => app)];
+  const paths = pathsOf(apps, { hasApi: options.hasApi });
+  if (!pathsOf(apps, { hasApi: true }).has('/')) core.use(landingRoute({ paths }));
   const groups: RouteGroup[] = [{ id: 'core', summary: 'the program itself', app: core }];
   for (const { planned, app } of declared) {
     const { plugin, culprit } = planned;
@@ -49,6 +54,14 @@ export function mountRoutes(options: RoutesOptions): {
   });
   const internal = httpCore({ ...{ log, causes }, routes: declared.map((one) => one.internal) });
   return { app, internal, document };
+}
+
+/** What this node answers a GET of. */
+function pathsOf(apps: readonly AnyElysia[], { hasApi }: { hasApi: boolean }): ReadonlySet<string> {
+  const answered = routesOf(apps).filter(
+    ({ method, hooks }) => method === 'GET' && (hasApi || hooks?.detail?.operation?.isOnEveryNode),
+  );
+  return new Set(answered.map(({ path }) => path));
 }
 
 /** The form of a plugin's errors, for the document. */

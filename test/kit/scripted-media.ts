@@ -29,7 +29,10 @@ export interface ScriptedPublish {
 
 export interface ScriptedMedia extends Media {
   /** `app`: one that plugins have not named is refused, as the real one refuses it. */
-  publish(key: string, options?: { isPush?: boolean; app?: string }): Promise<ScriptedPublish>;
+  publish(
+    key: string,
+    options?: { isPush?: boolean; app?: string; address?: string; encoder?: string },
+  ): Promise<ScriptedPublish>;
   /** What is shown of a playlist, by playback id: a test sets it. */
   readonly keyFrames: Map<string, LiveKeyFrame | 'none'>;
   /** Playback ids that were retired, in order. */
@@ -85,11 +88,19 @@ export function scriptedMedia(
     serve: () => undefined,
     keyFrame: (playbackId) => keyFrames.get(playbackId),
     appears: async () => false,
-    async publish(key, { isPush = false, app = 'live' } = {}) {
+    async publish(key, { isPush = false, app = 'live', address = '127.0.0.1', encoder } = {}) {
       if (!handlers) throw new Error('nothing accepts broadcasts');
-      const { report, authorise } = handlers;
-      const request = { connection: 'c', app, key, address: '127.0.0.1', isPush };
+      const { report, authorise, refused } = handlers;
+      const request = {
+        connection: 'c',
+        app,
+        key,
+        address,
+        isPush,
+        ...(encoder !== undefined && { encoder }),
+      };
       const isKnown = app === 'live' || apps().includes(app);
+      if (!isKnown) refused?.(request, { cause: 'unknown_app', message: unknownApp.message });
       const answer = isKnown ? await authorise(request) : unknownApp;
       const grant = answer as PublishGrant;
       const state: { figures: Figures; closedBecause?: string } = {

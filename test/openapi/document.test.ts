@@ -218,7 +218,7 @@ describe('a path with another method', () => {
 
   it('is 404 where nothing is, also below a path that answers every OPTIONS', async () => {
     await using w = await world({ plugins });
-    for (const path of ['/api/nothing', '/', '/api/stream/x/y', '/healthXlive', '/api/stream/']) {
+    for (const path of ['/api/nothing', '/nothing', '/api/stream/x/y', '/healthXlive', '/api/stream/']) {
       const answer = await w.request('GET', path);
       expect([path, answer.status, answer.body.code]).toEqual([path, 404, 'route.not_found']);
     }

@@ -69,6 +69,7 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
   },
   async system(w) {
     expect((await w.request('GET', '/api/system/reactions')).body).toEqual([]);
+    expect((await w.request('GET', '/api/system')).status).toBe(200);
   },
   async ingest(w) {
     expect((await w.request('GET', '/api/ingest')).status).toBe(200);
@@ -81,6 +82,15 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
   async docs(w) {
     const page = await w.app.handle(new Request('http://localhost:8080/docs'));
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('docs.js')]);
+  },
+  async dashboard(w) {
+    const page = await w.app.handle(new Request('http://localhost:8080/'));
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('id="app"')]);
+    const script = await w.app.handle(new Request('http://localhost:8080/dashboard/app/app.js'));
+    expect([script.status, script.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('javascript'),
+    ]);
   },
   async watch(w) {
     const page = await w.app.handle(new Request('http://localhost:8080/watch/6pukxh2m0ydr9h3q'));
@@ -106,7 +116,12 @@ describe('a deployment', async () => {
       expect(parts.tags).toEqual(full.tags.filter((tag) => !off.has(tag)));
       const files = absent.flatMap((plugin) => filesOf[plugin.id] ?? []);
       const isLeft = (path: string) => !files.some((name) => path.endsWith(`/${name}`));
-      expect(parts.routes).toEqual(full.routes.filter(({ tag, path }) => !off.has(tag) && isLeft(path)));
+      // Where the dashboard is off, the program has a page there itself.
+      const isHome = ({ path, tag }: { path: string; tag: string }) => path === '/' && tag === 'core';
+      expect(parts.routes.some(isHome)).toBe(off.has('dashboard'));
+      expect(parts.routes.filter((route) => !isHome(route))).toEqual(
+        full.routes.filter(({ tag, path }) => !off.has(tag) && isLeft(path)),
+      );
       const left = JSON.stringify(w.document);
       for (const name of namesOf(absent, plugins))
         expect([name, left.includes(`"${name}"`)]).toEqual([name, false]);

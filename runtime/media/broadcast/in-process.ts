@@ -88,6 +88,7 @@ class InProcessMedia implements Media {
       config: rtmp,
       handlers: {
         authorise: (request) => handlers.authorise(request),
+        refused: (request, refusal) => handlers.refused?.(request, refusal),
         attach: (grant, request) => this.#attach(grant, { request, handlers }),
         detached: (grant, end) => this.#detached(grant, end, handlers),
       },

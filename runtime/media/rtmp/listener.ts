@@ -147,6 +147,7 @@ export class RtmpListener {
       address,
       handlers: {
         authorise: (request) => handlers.authorise(request),
+        refused: (request, refusal) => handlers.refused?.(request, refusal),
         attach: (grant, request) => {
           isPublishing = true;
           this.#running.set(grant.token, session);

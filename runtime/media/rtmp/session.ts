@@ -1,11 +1,12 @@
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { PublishGrant, PublishRefusal, PublishRequest } from '../../../core/ports/media.ts';
+import type { PublishGrant, PublishRefusal, PublishRequest, UrlRefusal } from '../../../core/ports/media.ts';
 import type { MediaSink } from '../publish/sink.ts';
 import { Inbound } from './inbound.ts';
 import { messageType } from './message-writer.ts';
 import { commandLimit, NetConnection, readMetadata } from './net-connection.ts';
 import { ProtocolError } from './protocol-error.ts';
 import { replies } from './replies.ts';
+import { unauthorized, urlRefusal } from './url-refusal.ts';
 import { WindowCount } from './window-count.ts';
 
 /** The config keys `rtmp.*`. Milliseconds and bytes. */
@@ -161,31 +162,19 @@ export class RtmpSession {
     this.#phase = 'authorising';
     this.#deadline = clock.now() + AUTHORISE_TIMEOUT;
     this.#inbound.hold();
-    const refusal = this.#refusalOf(key);
+    const { isPush, encoder, app = '' } = this.#connection;
+    const who = { connection, address, isPush, ...(encoder !== undefined && { encoder }) };
+    const request = { ...who, app, key };
+    const refusal = urlRefusal(request, this.#options.config.apps);
     if (refusal) {
-      this.#answer(publish, refusal);
+      handlers.refused?.(request, refusal);
+      this.#answer(publish, unauthorized(refusal));
       return;
     }
-    const { isPush, encoder, app: asked = app } = this.#connection;
-    const who = { connection, address, isPush, ...(encoder !== undefined && { encoder }) };
-    const request = { ...who, app: asked, key };
     publish.ask(request).then(
       (refusal) => this.#answer(publish, refusal),
       (error) => this.#fail(error),
     );
-  }
-
-  /** Refusals that need no look at the store. They do not repeat the app: if `live` is missing, it is the stream key. */
-  #refusalOf(key: string): PublishRefusal | undefined {
-    const form = `rtmp://<host>/${app}/<streamKey>; in OBS: server rtmp://<host>/${app}, and the stream key in its own field`;
-    const { apps = [] } = this.#options.config;
-    const only = apps.length === 0 ? ', the only one of this server' : ' or another one of this server';
-    if (![app, ...apps].includes(this.#connection.app ?? ''))
-      return unauthorized(`The URL does not name the app "${app}"${only}. Publish to ${form}.`);
-    if (key === '') return unauthorized(`The stream key is missing. Publish to ${form}.`);
-    return key.length > LONGEST_KEY
-      ? unauthorized('This stream key is unknown: it is too long to be one of this server.')
-      : undefined;
   }
 
   /** The answer to a publish is here, or took too long. */
@@ -282,20 +271,12 @@ export class RtmpSession {
 }
 
 /** The application that can always be published to. */
-const app = 'live';
 /** How often deadlines are checked, ms. */
 export const SWEEP_INTERVAL = 250;
 /** How long the check of a stream key may take, ms. */
 const AUTHORISE_TIMEOUT = 10_000;
 /** Time for a refused or ended encoder to read the reason, ms. */
 const CLOSE_GRACE = 2_000;
-/** Characters; a longer key is refused without a look at the store. */
-const LONGEST_KEY = 256;
-
-function unauthorized(message: string): PublishRefusal {
-  return { granted: false, reason: 'unauthorized', message };
-}
-
 /** Encoders that know these codes stop after a refusal and try again after a failure. */
 const refusalCodes: Readonly<Record<PublishRefusal['reason'], string>> = {
   unauthorized: 'NetStream.Publish.Unauthorized',
@@ -313,6 +294,8 @@ const tooSlow: PublishRefusal = {
 export interface PublishHandlers {
   /** May this publish begin? Its media is not parsed before the answer. A throw is a no. */
   authorise(request: PublishRequest): Promise<PublishGrant | PublishRefusal>;
+  /** One was refused without that question. */
+  refused?(request: PublishRequest, refusal: UrlRefusal): void;
   /**
    * A granted publish begins; its media goes to the returned sink. A refusal (it was ended meanwhile) or a throw refuses it, and
    * `detached` follows.
