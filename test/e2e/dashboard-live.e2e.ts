@@ -31,8 +31,11 @@ async function signedIn() {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (line) => {
-    if (line.type() === 'error' && !line.location().url.endsWith('/refused'))
-      complaints.push(`${line.text()} ${line.location().url}`);
+    const { url } = line.location();
+    // A browser notes each 404, also that of a playlist whose broadcast just ended.
+    const isEnd =
+      /^Failed to load resource: .* 404/.test(line.text()) && url.startsWith(`${server.url}/hls/`);
+    if (line.type() === 'error' && !isEnd) complaints.push(`${line.text()} ${url}`);
   });
   page.on('request', (request) => {
     const { protocol, origin } = new URL(request.url());
@@ -155,6 +158,8 @@ describe.concurrent('the live pages of the dashboard', () => {
     await page.goto(`${server.url}/dashboard/stream/${id}?tab=sessions`);
     await page.locator('td a.fill').first().click();
     await page.getByText('The session began').waitFor({ timeout: within });
+    // It happened before this page was opened.
+    await page.locator('.entries').getByText('stream.started', { exact: true }).waitFor({ timeout: within });
     await encoder.stop();
     await page.getByText('Off air').waitFor({ timeout: within });
     await server.api.terminate(id);
@@ -192,6 +197,24 @@ describe.concurrent('the live pages of the dashboard', () => {
       .getByRole('link', { name: 'Rare key frames' })
       .waitFor({ timeout: within });
     await tab.isSound('home-with-issues');
+  }, 120_000);
+
+  it('say that an encoder was refused for its key, and where the right one goes', async () => {
+    const stream = await server.api.createStream({ name: 'Wrong key' });
+    await using tab = await signedIn();
+    const { page } = tab;
+    await page.goto(`${server.url}/dashboard/go-live?stream=${stream.id}`);
+    await page.getByText('Listening for the encoder').waitFor({ timeout: within });
+    await using _ = broadcast(server.ingestUrl('not-the-key-of-anybody'));
+    await page.getByText('An encoder at 127.0.0.1').waitFor({ timeout: within });
+    const advice = page.locator('.notice', { hasText: 'was refused' });
+    expect(await advice.textContent()).toContain('The key that was tried ends in body');
+    expect(await advice.textContent()).toContain(`the key of this stream in ${stream.streamKey.slice(-4)}`);
+    await page
+      .getByText('Settings → Stream → Stream Key: paste the key from above')
+      .waitFor({ timeout: within });
+    expect(await page.locator('ol.progress li.done').count()).toBe(0);
+    await tab.isSound('go-live-wrong-key');
   }, 120_000);
 });
 
