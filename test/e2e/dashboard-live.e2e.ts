@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from './harness/chromium.ts';
 import { broadcast } from './harness/ffmpeg.ts';
+import { type HookReceiver, startHookReceiver } from './harness/hook-receiver.ts';
 import { type Server, startServer } from './harness/server.ts';
 import { until } from './harness/wait.ts';
 
@@ -15,13 +16,19 @@ const shots = process.env.MILLRACE_SCREENSHOTS;
 const within = 40_000;
 let browser: Browser;
 let server: Server;
+let receiver: HookReceiver;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchBrowser(), startServer()]);
+  [browser, server, receiver] = await Promise.all([
+    launchBrowser(),
+    startServer({ env: { MILLRACE_OUTBOUND__ALLOW: '["127.0.0.2/32"]' } }),
+    startHookReceiver(),
+  ]);
 });
 afterAll(async () => {
   await browser?.close();
   await server?.[Symbol.asyncDispose]();
+  await receiver?.[Symbol.asyncDispose]();
 });
 
 /** A tab of a reader who signed in by the form. */
@@ -113,6 +120,8 @@ describe.concurrent('the live pages of the dashboard', () => {
     const id = new URL(page.url()).searchParams.get('stream') ?? '';
     expect(await page.locator('ol.progress li.done').count()).toBe(0);
 
+    const hook = { name: 'Site', url: receiver.urls.ok, events: ['stream.started'], streamId: id };
+    expect((await server.api.request('POST', '/api/webhook', hook)).status).toBe(201);
     const encoder = broadcast(url ?? '', { source: 'encode' });
     await isDone(page, 'Connected');
     await isDone(page, 'First key frame');
@@ -160,6 +169,11 @@ describe.concurrent('the live pages of the dashboard', () => {
     await page.getByText('The session began').waitFor({ timeout: within });
     // It happened before this page was opened.
     await page.locator('.entries').getByText('stream.started', { exact: true }).waitFor({ timeout: within });
+    await page
+      .locator('.entries')
+      .getByText(/^answered 200 after \d+ ms$/)
+      .waitFor({ timeout: within });
+    expect(await page.locator('.lane', { hasText: 'Deliveries' }).getByRole('button').count()).toBe(1);
     await encoder.stop();
     await page.getByText('Off air').waitFor({ timeout: within });
     await server.api.terminate(id);

@@ -35,7 +35,15 @@ function entryOf(entry, index) {
     const { attempt, success, duration, status, error } = entry;
     const answer = success ? `answered ${status} after ${duration} ms` : (error ?? `answered ${status}`);
     const detail = `${answer}${attempt > 1 ? `, attempt ${attempt}` : ''}`;
-    return { id, at, lane: 'deliveries', kind: success ? 'good' : 'bad', title: event, detail, json: entry };
+    return {
+      id,
+      at,
+      lane: 'deliveries',
+      kind: success ? 'good' : 'bad',
+      title: `delivery of ${event}`,
+      detail,
+      json: entry,
+    };
   }
   if (event === undefined)
     return { id, at, lane: 'events', kind: 'quiet', title: 'The session began', json: entry };

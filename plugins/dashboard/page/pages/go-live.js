@@ -193,10 +193,17 @@ function Refused({ stream, encoder }) {
   const newest = shown.find(({ isYours }) => isYours) ?? shown[0];
   if (!newest) return null;
   const { at, address, encoder: program, reason, message, key } = newest;
-  const text = `An encoder at ${address}${program ? ` (${program})` : ''} was refused: ${message}`;
+  const text = `An encoder at ${address}${nameOf(program)} was refused: ${message}`;
   const own = stream.ingest?.key.slice(-4);
   return html`<${Issue} text=${text} kind=${ofUrl.includes(reason) ? 'wrongKey' : undefined} encoder=${encoder}>
     ${reason === 'unknown_key' && key && html`The key that was tried ends in <code>${key.slice(-4)}</code>, the key of this stream in <code>${own}</code>.`}
     ${' '}<span class="muted"><${Time} at=${at} /></span>
   <//>`;
+}
+
+/** Encoders call themselves `FMLE/3.0 (compatible; Lavf60.16.100)`: ` (ffmpeg)`. OBS says nothing of itself there. */
+function nameOf(program = '') {
+  const name = /compatible; ([^)]+)/.exec(program)?.[1] ?? program;
+  if (name === '' || name.startsWith('FMSc')) return '';
+  return ` (${name.startsWith('Lavf') ? 'ffmpeg' : name})`;
 }
