@@ -34,7 +34,7 @@ export function Picture({ url, isLive = false, sid, poster, onPlaying, onTracks,
       timer = setTimeout(() => setTurn((value) => value + 1), again);
     };
     const start = async () => {
-      const { default: Hls } = await import('../vendor/hls.js');
+      const { default: Hls } = await import('hls.js');
       if (isOver) return;
       if (!Hls.isSupported()) {
         video.current.src = source;

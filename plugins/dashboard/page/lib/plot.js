@@ -45,7 +45,7 @@ function Plot({ measure, sync, isLast, ...given }) {
   useEffect(() => {
     let isOver = false;
     let end;
-    void import('../vendor/uplot.js').then(({ default: UPlot }) => {
+    void import('uplot').then(({ default: UPlot }) => {
       if (isOver) return;
       plot.current = new UPlot(
         optionsOf({ measure, sync, isLast, now, readout, width: holder.current.clientWidth }),
