@@ -148,6 +148,9 @@ describe('secrets', () => {
     await ask('DELETE', `/api/stream/${stream.id}/terminate`);
     await ask('GET', '/metrics', { key: null });
     await ask('GET', '/health/ready', { key: null });
+    const refused = JSON.parse((await ask('GET', '/api/ingest/refused')).text);
+    const reasons = new Set(refused.map(({ reason }: { reason: string }) => reason));
+    expect([...reasons]).toEqual(expect.arrayContaining(['unknown_key', 'unknown_app']));
     const system = JSON.parse((await ask('GET', '/api/system')).text);
     expect(system.disk).toEqual({
       ...{ dataDir: server.dataDir, freeBytes: expect.any(Number), totalBytes: expect.any(Number) },

@@ -20,6 +20,19 @@ import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
 import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
 
+/** `/api/api-token/current`: what the key of a request may do. */
+export function currentTokenRoute(kit: AccountsKit): AnyElysia {
+  const { keyed } = keyedRoutes(kit, { isForAnyKey: true });
+  return new Elysia().get(
+    '/api/api-token/current',
+    keyed(({ principal }) => Response.json(presentCurrent(principal))),
+    says('The API key of the request, and what it may do. Access rules do not limit this call.', {
+      name: 'getCurrentApiToken',
+      answers: { 200: json(currentSchema, 'The API key.') },
+    }),
+  );
+}
+
 /** How many API keys each account may have. */
 export function keyPlaces({ clock, config: { maxKeys }, resources }: AccountsKit): Quota {
   return quota({
@@ -34,7 +47,6 @@ export function keyPlaces({ clock, config: { maxKeys }, resources }: AccountsKit
 export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): AnyElysia {
   const keys = kit.use(apiKeys);
   const { keyed, once } = keyedRoutes(kit);
-  const { keyed: byAnyKey } = keyedRoutes(kit, { isForAnyKey: true });
   const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
 
   const fields = {
@@ -73,14 +85,6 @@ export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): An
         query: listParameters(fields),
         answers: { 200: listAnswer(tokenSchema) },
         faults: ['query.invalid'],
-      }),
-    )
-    .get(
-      '/api/api-token/current',
-      byAnyKey(({ principal }) => Response.json(presentCurrent(principal))),
-      says('The API key of the request, and what it may do. Access rules do not limit this call.', {
-        name: 'getCurrentApiToken',
-        answers: { 200: json(currentSchema, 'The API key.') },
       }),
     )
     .get(

@@ -4,7 +4,7 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { accountRoutes, adminAccount } from './account.ts';
 import { apiKeys, StoredKeys } from './api-keys.ts';
-import { keyPlaces, tokenRoutes } from './api-token.ts';
+import { currentTokenRoute, keyPlaces, tokenRoutes } from './api-token.ts';
 import { bootstrapHash } from './bootstrap-key.ts';
 import { type AccountsKit, config } from './config.ts';
 import { preflightRoutes } from './preflight.ts';
@@ -53,6 +53,7 @@ export default definePlugin({
     return new Elysia()
       .use(preflightRoutes(kit))
       .use(accountRoutes(kit))
+      .use(currentTokenRoute(kit))
       .use(tokenRoutes(kit, { places }))
       .use(signInRoutes(kit, { places }));
   },

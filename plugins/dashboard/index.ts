@@ -23,31 +23,29 @@ export default definePlugin({
       new Response(page, {
         headers: { ...safe, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
       });
-    return (
-      new Elysia()
-        .get('/', shown, saysPage('dashboardHome', 'The dashboard.'))
-        .get(
-          '/dashboard/app/*',
-          ({ params }) => {
-            const file = files.get(params['*']);
-            if (file === undefined)
-              throw new Fault('dashboard.not_found', {
-                status: 404,
-                message: 'The dashboard has no such file.',
-              });
-            return new Response(file.body, { headers: { ...safe, 'content-type': file.type } });
-          },
-          says('A file of the dashboard.', {
-            name: 'dashboardFile',
-            isOpen: true,
-            path: pathOf,
-            answers: { 200: text(['text/javascript', 'text/css'], 'The file.') },
-            faults: ['dashboard.not_found'],
-          }),
-        )
-        // Behind its files, which are below it: who reads the document takes the first path that fits.
-        .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf))
-    );
+    // Its files come before the pages: a reader of the document takes the first path that fits.
+    return new Elysia()
+      .get('/', shown, saysPage('dashboardHome', 'The dashboard.'))
+      .get(
+        '/dashboard/app/*',
+        ({ params }) => {
+          const file = files.get(params['*']);
+          if (file === undefined)
+            throw new Fault('dashboard.not_found', {
+              status: 404,
+              message: 'The dashboard has no such file.',
+            });
+          return new Response(file.body, { headers: { ...safe, 'content-type': file.type } });
+        },
+        says('A file of the dashboard.', {
+          name: 'dashboardFile',
+          isOpen: true,
+          path: pathOf,
+          answers: { 200: text(['text/javascript', 'text/css'], 'The file.') },
+          faults: ['dashboard.not_found'],
+        }),
+      )
+      .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf));
   },
 });
 

@@ -61,6 +61,6 @@ body { margin: 0; padding: 48px 24px; }
 main { max-width: 560px; margin: 0 auto; }
 h1 { font-size: 28px; font-weight: 650; margin: 0 0 8px; }
 ul { padding: 0; margin: 24px 0 0; list-style: none; }
-li { padding: 8px 0; border-top: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
-code { font: 12px ui-monospace, monospace; opacity: 0.75; float: right; }
+li { display: flex; justify-content: space-between; align-items: baseline; padding: 8px 0; border-top: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
+code { font: 12px ui-monospace, monospace; opacity: 0.75; }
 `;

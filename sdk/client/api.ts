@@ -109,6 +109,25 @@ export type Asset = {
   readonly storyboardUrl?: string;
 };
 
+export type CurrentApiToken = {
+  /** Absent for the bootstrap key. */
+  readonly id?: string;
+  readonly name: string;
+  /** Account that it belongs to. */
+  readonly userId: string;
+  /** It is a key of the admin account. */
+  readonly isAdmin: boolean;
+  readonly access: {
+    readonly rules?: ReadonlyArray<{
+      readonly resources: readonly string[];
+      readonly methods?: ReadonlyArray<'get' | 'post' | 'put' | 'patch' | 'delete'>;
+    }>;
+    readonly cors?: {
+      readonly allowedOrigins: readonly string[];
+    };
+  };
+};
+
 export type HealthPoint = {
   /** Epoch milliseconds. */
   readonly time: number;
@@ -224,6 +243,36 @@ export type Reaction = {
   readonly error: string;
 };
 
+export type RefusedPublish = {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Of the encoder. */
+  readonly address: string;
+  /** Of the URL. Of one that the server does not have, only the end: it may be a stream key. */
+  readonly app: string;
+  /** The last four characters of the stream key that was tried. Absent: there was none. */
+  readonly key?: string;
+  /** What the encoder calls itself. */
+  readonly encoder?: string;
+  /** Why it was refused. `unavailable`: the server could not check the key, and the encoder may try again. `not_allowed`: a plugin refuses it. */
+  readonly reason: 'unknown_key' | 'missing_key' | 'unknown_app' | 'suspended' | 'busy' | 'not_allowed' | 'unavailable';
+  /** What the encoder was told. */
+  readonly message: string;
+  /** It came from the address of the caller. */
+  readonly isYours: boolean;
+};
+
+export type SignInCode = {
+  readonly code: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+};
+
+export type SignedIn = {
+  /** The secret of the new API key. */
+  readonly key: string;
+};
+
 export type Stream = {
   readonly id: string;
   readonly kind: 'stream';
@@ -298,6 +347,58 @@ export type Stream = {
   readonly thumbnailUrl?: string;
 };
 
+export type System = {
+  readonly version: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  /** The node that answers. */
+  readonly node: {
+    readonly id: string;
+    readonly roles: ReadonlyArray<'api' | 'media' | 'actors' | 'worker'>;
+  };
+  readonly nodes: ReadonlyArray<{
+    readonly id: string;
+    readonly roles: ReadonlyArray<'api' | 'media' | 'actors' | 'worker'>;
+    /** Where other nodes reach it. */
+    readonly url?: string;
+    /** Where encoders reach it. */
+    readonly ingestUrl?: string;
+    readonly region?: string;
+    /** Its heartbeats come. */
+    readonly isAlive: boolean;
+    /** Epoch milliseconds. */
+    readonly seenAt: number;
+  }>;
+  readonly plugins: ReadonlyArray<{
+    readonly id: string;
+    /** Absent for one that is not loaded. */
+    readonly summary?: string;
+    /** `failed`: it could not be started, or needs a plugin that could not. `off`: the config switches it off. */
+    readonly state: 'on' | 'failed' | 'off';
+    /** How long its start took, ms. */
+    readonly startMs?: number;
+    /** Why it failed, as the end of a sentence. The log says more. */
+    readonly error?: string;
+  }>;
+  readonly config: ReadonlyArray<{
+    readonly key: string;
+    /** As in the config. Absent: not set. A secret that is set is `••••`. */
+    readonly value?: unknown;
+    /** Where the value is from. */
+    readonly source: 'default' | 'file' | 'environment';
+    /** The value, or a part of it, is hidden. */
+    readonly isSecret: boolean;
+  }>;
+  /** The disk of the data folder; absent when the system does not answer. */
+  readonly disk?: {
+    readonly dataDir: string;
+    readonly freeBytes: number;
+    readonly totalBytes: number;
+  };
+  /** Those of `/health/ready`. */
+  readonly issues: readonly string[];
+};
+
 export type Target = {
   readonly id: string;
   readonly name: string;
@@ -334,6 +435,52 @@ export type Task = {
     /** How often a client has retried it. */
     readonly retries?: number;
   };
+};
+
+export type TimelineEntry = {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly kind: 'state';
+  /** `connecting`: the first connection; `live`: the playlist works; `idle`: it no longer works. */
+  readonly state: 'connecting' | 'live' | 'idle';
+  /** Of the event that says so. */
+  readonly id?: string;
+  readonly event?: string;
+} | {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly kind: 'event';
+  readonly id: string;
+  readonly event: string;
+  /** As in the event; absent when the event has more than 8 KiB. */
+  readonly payload?: unknown;
+} | {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly kind: 'health';
+  readonly id: string;
+  readonly event: string;
+  readonly isHealthy: boolean;
+  readonly issues: readonly string[];
+} | {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly kind: 'delivery';
+  /** Of the entry in the delivery log of the webhook. */
+  readonly id: string;
+  readonly webhookId: string;
+  readonly event: string;
+  /** Id of the event. */
+  readonly deliveryId: string;
+  /** 1 for the first; 0 for test and resend. */
+  readonly attempt: number;
+  readonly success: boolean;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** Of the answer. */
+  readonly status?: number;
+  /** Why there is no answer. */
+  readonly error?: string;
 };
 
 export type Webhook = {
@@ -437,6 +584,8 @@ export interface Api {
         readonly name: string;
       };
     } & OnceOptions): Promise<Account>;
+  /** The API key of the request, and what it may do. Access rules do not limit this call. `GET /api/api-token/current` */
+  getCurrentApiToken(call?: CallOptions): Promise<CurrentApiToken>;
   /** Creates an API key. 201 with the secret `key`, which is never shown again. `POST /api/api-token` */
   createApiToken(call: {
       readonly body: {
@@ -497,6 +646,18 @@ export interface Api {
   deleteApiToken(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
+  /** Creates a code that signs in once, within 5 minutes, with the access of the key of this request. 201. `POST /api/sign-in-code` */
+  createSignInCode(call: {
+      readonly body: {
+
+      };
+    } & OnceOptions): Promise<SignInCode>;
+  /** Takes a sign-in code and answers a new API key of its account, named "Dashboard". The code then works no more. `POST /api/sign-in` */
+  signIn(call: {
+      readonly body: {
+        readonly code: string;
+      };
+    } & CallOptions): Promise<SignedIn>;
   /** Lists streams and sessions, newest first. `GET /api/stream` */
   listStreams(call?: {
       readonly query?: {
@@ -689,6 +850,18 @@ export interface Api {
   getSession(call: {
       readonly id: string;
     } & CallOptions): Promise<Stream>;
+  /** What happened in a session, oldest first: states, events, changes of health, and webhook deliveries. Events are kept for 24 h. `GET /api/session/{id}/timeline` */
+  getSessionTimeline(call: {
+      readonly id: string;
+      readonly query?: {
+        /** Entries of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same session. */
+        readonly cursor?: string;
+      };
+    } & CallOptions): Promise<readonly TimelineEntry[]>;
+  /** The last refused publishes, newest first: those from the address of the caller, and all of them for keys of the admin account. `GET /api/ingest/refused` */
+  listRefusedPublishes(call?: CallOptions): Promise<readonly RefusedPublish[]>;
   /** One stream or session. `GET /api/stream/{id}` */
   getStream(call: {
       readonly id: string;
@@ -1174,6 +1347,8 @@ export interface Api {
   deleteWebhook(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
+  /** The server: plugins, config in force, disk and issues of the node that answers, and all nodes. Secrets are hidden. Only for keys of the admin account. `GET /api/system` */
+  getSystem(call?: CallOptions): Promise<System>;
   /** Lists reactions of plugins that fail for more than a minute, or are parked; only for keys of the admin account. `GET /api/system/reactions` */
   listReactions(call?: {
       readonly query?: {
@@ -1230,15 +1405,20 @@ export const operations = {
   getLiveness: { method: 'GET', path: '/health/live' },
   getReadiness: { method: 'GET', path: '/health/ready' },
   createAccount: { method: 'POST', path: '/api/account', isOnce: true },
+  getCurrentApiToken: { method: 'GET', path: '/api/api-token/current' },
   createApiToken: { method: 'POST', path: '/api/api-token', isOnce: true },
   listApiTokens: { method: 'GET', path: '/api/api-token' },
   getApiToken: { method: 'GET', path: '/api/api-token/{id}' },
   deleteApiToken: { method: 'DELETE', path: '/api/api-token/{id}' },
+  createSignInCode: { method: 'POST', path: '/api/sign-in-code', isOnce: true },
+  signIn: { method: 'POST', path: '/api/sign-in' },
   listStreams: { method: 'GET', path: '/api/stream' },
   createStream: { method: 'POST', path: '/api/stream', isOnce: true },
   listStreamSessions: { method: 'GET', path: '/api/stream/{id}/sessions' },
   listSessions: { method: 'GET', path: '/api/session' },
   getSession: { method: 'GET', path: '/api/session/{id}' },
+  getSessionTimeline: { method: 'GET', path: '/api/session/{id}/timeline' },
+  listRefusedPublishes: { method: 'GET', path: '/api/ingest/refused' },
   getStream: { method: 'GET', path: '/api/stream/{id}' },
   changeStream: { method: 'PATCH', path: '/api/stream/{id}' },
   deleteStream: { method: 'DELETE', path: '/api/stream/{id}' },
@@ -1274,6 +1454,7 @@ export const operations = {
   getWebhook: { method: 'GET', path: '/api/webhook/{id}' },
   replaceWebhook: { method: 'PUT', path: '/api/webhook/{id}' },
   deleteWebhook: { method: 'DELETE', path: '/api/webhook/{id}' },
+  getSystem: { method: 'GET', path: '/api/system' },
   listReactions: { method: 'GET', path: '/api/system/reactions' },
   getReaction: { method: 'GET', path: '/api/system/reactions/{id}' },
   deleteReaction: { method: 'DELETE', path: '/api/system/reactions/{id}' },
@@ -1286,6 +1467,7 @@ export type ListName =
   | 'listStreams'
   | 'listStreamSessions'
   | 'listSessions'
+  | 'getSessionTimeline'
   | 'listTargets'
   | 'listTasks'
   | 'listAssets'
