@@ -70,12 +70,16 @@ async function barriersOf(page: Page): Promise<string[]> {
   // As text: a script element would be refused by the policy of the page.
   await page.evaluate(axe);
   const violations = await page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run(of: Document): Promise<{ violations: Violation[] }> } };
-    return (await axe.run(document)).violations;
+    const { axe } = window as unknown as { axe: Axe };
+    return (await axe.run(document, { resultTypes: ['violations'] })).violations;
   });
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+interface Axe {
+  run(of: Document, options: { resultTypes: string[] }): Promise<{ violations: Violation[] }>;
 }
 
 interface Violation {
