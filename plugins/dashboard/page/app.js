@@ -10,6 +10,9 @@ import { SignIn } from './pages/sign-in.js';
 /** Pages by the first word of their path; the rest of it is handed to them as `id`. */
 const pages = {
   '': () => import('./pages/home.js'),
+  'go-live': () => import('./pages/go-live.js'),
+  session: () => import('./pages/session.js'),
+  stream: () => import('./pages/stream.js'),
   streams: () => import('./pages/streams.js'),
 };
 

@@ -40,7 +40,7 @@ export function Copied({ text, label, isSecret = false }) {
   </span>`;
 }
 
-export function CopyButton({ text, label }) {
+export function CopyButton({ text, label, children = 'Copy' }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
     await copyText(text);
@@ -48,7 +48,7 @@ export function CopyButton({ text, label }) {
     setTimeout(() => setDone(false), 1500);
   };
   return html`<button class="copy" type="button" aria-label=${`Copy ${label ?? text}`} onClick=${copy}>
-    ${isDone ? 'Copied' : 'Copy'}
+    ${isDone ? 'Copied' : children}
   </button>`;
 }
 
