@@ -1,6 +1,8 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { access, call, key, signIn } from './lib/api.js';
+import { Dock } from './lib/dock.js';
+import { extensions, loadExtensions, PluginPage, pluginEntries } from './lib/extensions.js';
 import { Frame } from './lib/frame.js';
 import { html } from './lib/html.js';
 import { Bones, Empty, Head, Problem } from './lib/parts.js';
@@ -11,11 +13,20 @@ import { SignIn } from './pages/sign-in.js';
 const pages = {
   '': () => import('./pages/home.js'),
   streams: () => import('./pages/streams.js'),
+  assets: () => import('./pages/assets.js'),
+  asset: () => import('./pages/asset.js'),
+  tasks: () => import('./pages/tasks.js'),
+  task: () => import('./pages/task.js'),
+  webhooks: () => import('./pages/webhooks.js'),
+  webhook: () => import('./pages/webhook.js'),
+  events: () => import('./pages/events.js'),
+  keys: () => import('./pages/keys.js'),
+  system: () => import('./pages/system.js'),
 };
 
 function App() {
   if (!key.value) return html`<${SignIn} />`;
-  return html`<${Frame} more=${[]}><${Page} /><//>`;
+  return html`<${Frame} more=${pluginEntries()}><${Page} /><${Dock} /><//>`;
 }
 
 function Page() {
@@ -29,6 +40,8 @@ function Page() {
       () => setLoaded({ of: first, problem: 'This page did not load. Is the server running?' }),
     );
   }, [first]);
+  const page = load ? undefined : extensions.value.pages.find(({ id }) => id === first);
+  if (page) return html`<${PluginPage} page=${page} id=${rest[0] && decodeURIComponent(rest[0])} />`;
   if (!load)
     return html`<${Head} title="Not found" /><${Empty} title="There is no such page"><a href="/">Go home</a><//>`;
   if (loaded.of !== first) return html`<${Bones} />`;
@@ -54,7 +67,7 @@ async function takeCode() {
   }
 }
 
-await takeCode();
+await Promise.all([takeCode(), loadExtensions()]);
 if (key.value && !access.value) {
   try {
     access.value = await call('GET', '/api/api-token/current');

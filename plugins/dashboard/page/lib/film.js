@@ -1,0 +1,88 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { localUrl } from './local-url.js';
+
+/** A film with the controls of the browser. `playlist`: HLS; `file`: one file; `poster`: a picture. */
+export function Film({ playlist, file, poster, title }) {
+  const video = useRef();
+  const [problem, setProblem] = useState();
+  useEffect(() => {
+    setProblem(undefined);
+    const element = video.current;
+    if (!playlist) {
+      element.src = localUrl(file);
+      return undefined;
+    }
+    let player;
+    let isOver = false;
+    import('/dashboard/app/vendor/hls.js').then(({ default: Hls }) => {
+      if (isOver) return;
+      if (!Hls.isSupported()) {
+        element.src = localUrl(playlist);
+        return;
+      }
+      player = new Hls({ maxBufferLength: 30 });
+      player.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && setProblem(details));
+      player.loadSource(localUrl(playlist));
+      player.attachMedia(element);
+    });
+    return () => {
+      isOver = true;
+      player?.destroy();
+    };
+  }, [playlist, file]);
+  return html`<div class="film">
+    <video ref=${video} controls playsinline preload="metadata" aria-label=${title} poster=${localUrl(poster)}
+      onError=${() => setProblem('this browser cannot decode it')}></video>
+    ${problem && html`<p class="problem" role="alert">The film cannot be played: ${problem}.</p>`}
+  </div>`;
+}
+
+/** A picture of a film; under the pointer the one of that moment. */
+export function Still({ thumbnail, storyboard }) {
+  const box = useRef();
+  const [cues, setCues] = useState();
+  const load = async () => {
+    if (!storyboard || cues) return;
+    try {
+      setCues(cuesOf(await (await fetch(localUrl(storyboard))).text(), localUrl(storyboard)));
+    } catch {
+      // The still remains.
+    }
+  };
+  const move = (event) => {
+    if (!cues?.length) return;
+    const { left, width } = box.current.getBoundingClientRect();
+    const at = Math.floor(((event.clientX - left) / width) * cues.length);
+    show(box.current, cues[Math.min(Math.max(at, 0), cues.length - 1)]);
+  };
+  const leave = () => {
+    box.current.firstElementChild.style.display = 'none';
+  };
+  return html`<div class="still" ref=${box} onMouseEnter=${load} onMouseMove=${move} onMouseLeave=${leave}>
+    <div class="moment"></div>
+    ${thumbnail ? html`<img src=${localUrl(thumbnail)} alt="" loading="lazy" />` : html`<span class="muted">No picture</span>`}
+  </div>`;
+}
+
+function cuesOf(text, url) {
+  const sheet = /(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)/g;
+  return [...text.matchAll(sheet)].map(([, path, ...numbers]) => {
+    const [x, y, width, height] = numbers.map(Number);
+    return { sheet: new URL(path, location.origin + url).pathname, x, y, width, height };
+  });
+}
+
+/** Shows one tile of the sheet, as large as the box. */
+function show(box, { sheet, x, y, width, height }) {
+  const layer = box.firstElementChild;
+  const scale = Math.min(box.clientWidth / width, box.clientHeight / height);
+  Object.assign(layer.style, {
+    display: 'block',
+    width: `${width}px`,
+    height: `${height}px`,
+    backgroundImage: `url("${sheet}")`,
+    backgroundPosition: `-${x}px -${y}px`,
+    transform: `translate(-50%, -50%) scale(${scale})`,
+  });
+}
