@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outdated } from '../config/contradictions.ts';
 import { driversOf } from '../config/drivers.ts';
@@ -15,6 +15,7 @@ import { openProgram } from './boot/open-program.ts';
 import { type ConfiguredPlugin, planOf } from './boot/plan.ts';
 import { chosenProblems } from './boot/plugin-drivers.ts';
 import { PluginTroubles } from './boot/plugin-troubles.ts';
+import { bootstrapKeyOf, signInLink } from './boot/sign-in-link.ts';
 import { originOf } from './boot/stray-errors.ts';
 import { welcome } from './boot/welcome.ts';
 import { holdProcess, systemClock } from './drivers/clock/system.ts';
@@ -66,7 +67,9 @@ async function main(): Promise<void> {
     () => true,
     () => false,
   );
-  const text = welcome({ ...program, config, key: await shownKey(config), isCheckout, took });
+  const key = await shownKey(config);
+  const link = process.stdout.isTTY ? await signInLink(program.booted, config) : undefined;
+  const text = welcome({ ...program, config, key, link, isCheckout, took });
   process.stdout.write(concealed(text, secrets));
   const rtmp = config.roles.includes('media') ? { rtmp: config.rtmp.port } : {};
   log.info('ready', { http: port, ...rtmp, ms: clock.now() - began });
@@ -167,8 +170,7 @@ async function deployment() {
 /** The key that was made at the first start, for a person at a terminal; what is kept in a log never has it. */
 async function shownKey(config: { dataDir: string; bootstrapKey?: string }): Promise<string | undefined> {
   if (!process.stdout.isTTY || config.bootstrapKey !== undefined) return undefined;
-  const text = await readFile(join(config.dataDir, 'bootstrap-key'), 'utf8').catch(() => '');
-  return text.trim() || undefined;
+  return bootstrapKeyOf(config.dataDir);
 }
 
 /** A start with this config would be refused again. */

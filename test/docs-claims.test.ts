@@ -43,7 +43,7 @@ const folderPages = [
     .map((name) => `${folder}/${name}`),
 );
 
-it('needs a key below /api, but for playback info and ingest discovery, and nowhere else', async () => {
+it('needs a key below /api, but for playback info, ingest discovery and sign-in, and nowhere else', async () => {
   await using w = await world({ plugins });
   const isKeyed = (operation: { security?: readonly object[] }) => (operation.security ?? []).length > 0;
   const wrong = Object.entries(w.document.paths).flatMap(([path, methods]) =>
@@ -51,7 +51,8 @@ it('needs a key below /api, but for playback info and ingest discovery, and nowh
       // A preflight carries no key.
       .filter(([method]) => method !== 'options')
       .filter(([, operation]) => {
-        const isOpen = !path.startsWith('/api/') || ['/api/playback/{id}', '/api/ingest'].includes(path);
+        const isOpen =
+          !path.startsWith('/api/') || ['/api/playback/{id}', '/api/ingest', '/api/sign-in'].includes(path);
         return isKeyed(operation) === isOpen;
       })
       .map(([method]) => `${method} ${path}`),
@@ -59,7 +60,7 @@ it('needs a key below /api, but for playback info and ingest discovery, and nowh
   expect(wrong).toEqual([]);
   expect(
     guide.includes(
-      'Requests below `/api` carry `Authorization: Bearer <API key>`, except `GET /api/playback/{id}` and `GET /api/ingest`.',
+      'Requests below `/api` carry `Authorization: Bearer <API key>`, except `GET /api/playback/{id}`, `GET /api/ingest` and `POST /api/sign-in`.',
     ),
   ).toBe(true);
 });

@@ -43,8 +43,9 @@ export async function authenticate(request: Request, keys: Authenticator): Promi
 /** The same for requests that name their key in another way. */
 export async function authenticateBy(
   request: Request,
-  { keys, credentials, demand: demanded = demandOf }: AuthenticationOptions & { keys: Authenticator },
+  options: AuthenticationOptions & { keys: Authenticator },
 ): Promise<Principal> {
+  const { keys, credentials, demand: demanded = demandOf, isForAnyKey = false } = options;
   const given = credentials ? credentials(request) : bearerKey(request);
   if (given === undefined) {
     const hint = credentials ? '' : ' Send the header "Authorization: Bearer <key>".';
@@ -55,7 +56,7 @@ export async function authenticateBy(
     throw new Fault('auth.invalid', { status: 401, message: 'This API key is unknown or was revoked.' });
   }
   checkOrigin(request, principal.access.cors?.allowedOrigins);
-  if (principal.access.rules) {
+  if (principal.access.rules && !isForAnyKey) {
     const demand = demanded(request);
     if (!allows(principal.access, demand)) {
       const resource = demand.path ?? new URL(request.url).pathname;
@@ -74,6 +75,8 @@ export interface AuthenticationOptions {
    * request; no rule allows paths that are not below `/api`.
    */
   readonly demand?: (request: Request) => Demand;
+  /** Access rules are not asked: for what every key may know, such as what it may do itself. */
+  readonly isForAnyKey?: boolean;
 }
 
 /** The key itself, or the id of an API key together with it. The bootstrap key has no id. */

@@ -20,17 +20,21 @@ import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
 import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
 
-/** `/api/api-token`: the API keys of an account. */
-export function tokenRoutes(kit: AccountsKit): AnyElysia {
-  const keys = kit.use(apiKeys);
-  const { keyed, once } = keyedRoutes(kit);
-  const { maxKeys } = kit.config;
-  const places = quota({
-    clock: kit.clock,
+/** How many API keys each account may have. */
+export function keyPlaces({ clock, config: { maxKeys }, resources }: AccountsKit): Quota {
+  return quota({
+    clock,
     most: maxKeys,
-    count: (account) => kit.resources.count('api-token', { account }),
+    count: (account) => resources.count('api-token', { account }),
     full: () => tooMany(maxKeys),
   });
+}
+
+/** `/api/api-token`: the API keys of an account. */
+export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): AnyElysia {
+  const keys = kit.use(apiKeys);
+  const { keyed, once } = keyedRoutes(kit);
+  const { keyed: byAnyKey } = keyedRoutes(kit, { isForAnyKey: true });
   const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
 
   const fields = {
@@ -69,6 +73,14 @@ export function tokenRoutes(kit: AccountsKit): AnyElysia {
         query: listParameters(fields),
         answers: { 200: listAnswer(tokenSchema) },
         faults: ['query.invalid'],
+      }),
+    )
+    .get(
+      '/api/api-token/current',
+      byAnyKey(({ principal }) => Response.json(presentCurrent(principal))),
+      says('The API key of the request, and what it may do. Access rules do not limit this call.', {
+        name: 'getCurrentApiToken',
+        answers: { 200: json(currentSchema, 'The API key.') },
       }),
     )
     .get(
@@ -224,6 +236,22 @@ const newTokenSchema = object(
   { ...shown, key: Type.String({ description: 'The secret.', examples: ['mr_4WbDdZ2Yk0xq'] }) },
   { $id: 'NewApiToken' },
 );
+
+/** The key of a request as the API shows it. */
+const currentSchema = object(
+  {
+    id: optional.string({ description: 'Absent for the bootstrap key.', examples: idSchema.examples }),
+    name: shown.name,
+    userId: shown.userId,
+    isAdmin: Type.Boolean({ description: 'It is a key of the admin account.', examples: [false] }),
+    access,
+  },
+  { $id: 'CurrentApiToken' },
+);
+
+function presentCurrent({ keyId: id, keyName: name, accountId, isAdmin, access: own }: Principal) {
+  return { ...(id !== undefined && { id }), name, userId: accountId, isAdmin, access: own };
+}
 
 /** Refuses origins that no browser sends: with a default port, capitals or non-ASCII letters. */
 function checkOrigins(given: Access | undefined): void {

@@ -4,11 +4,12 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { accountRoutes, adminAccount } from './account.ts';
 import { apiKeys, StoredKeys } from './api-keys.ts';
-import { tokenRoutes } from './api-token.ts';
+import { keyPlaces, tokenRoutes } from './api-token.ts';
 import { bootstrapHash } from './bootstrap-key.ts';
 import { type AccountsKit, config } from './config.ts';
 import { preflightRoutes } from './preflight.ts';
 import { agreeOnKey } from './same-key.ts';
+import { signInFaults, signInRoutes } from './sign-in.ts';
 
 /** Accounts and API keys, and what each key may do. */
 export default definePlugin({
@@ -36,6 +37,7 @@ export default definePlugin({
       meaning: 'The account has the maximum number of API keys (plugins.accounts.maxKeys).',
     },
     'api_token.not_found': { status: 404, meaning: 'There is no API key of this id in your account.' },
+    ...signInFaults,
   },
   async start(kit: AccountsKit) {
     const hash = await bootstrapHash(kit);
@@ -46,5 +48,12 @@ export default definePlugin({
     kit.provide(authenticator, keys);
     return () => keys.stop();
   },
-  routes: (kit) => new Elysia().use(preflightRoutes(kit)).use(accountRoutes(kit)).use(tokenRoutes(kit)),
+  routes(kit) {
+    const places = keyPlaces(kit);
+    return new Elysia()
+      .use(preflightRoutes(kit))
+      .use(accountRoutes(kit))
+      .use(tokenRoutes(kit, { places }))
+      .use(signInRoutes(kit, { places }));
+  },
 });

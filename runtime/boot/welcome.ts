@@ -9,6 +9,8 @@ export function welcome(options: {
   publicUrl: string;
   /** The API key itself, for a terminal; undefined where it could end up in a log. */
   key: string | undefined;
+  /** Signs in to the dashboard once; like the key, for a terminal. */
+  link: string | undefined;
   /** The program runs in a checkout of its repository: an npm package has no scripts and no demo. */
   isCheckout: boolean;
   took: number;
@@ -21,6 +23,11 @@ export function welcome(options: {
   const key = options.key === undefined ? place : `${options.key} (${place})`;
   const bearer = config.bootstrapKey === undefined ? `$(cat ${keyFile})` : '<your key>';
   const api = `  API       ${publicUrl}/api\n`;
+  const { roles } = config;
+  const [isApi, isMedia] = [roles.includes('api'), roles.includes('media')];
+  const hasDashboard = booted.plugins.some(({ id }) => id === 'dashboard');
+  const once = options.link && `${options.link}  (signs you in, once, within 5 minutes)`;
+  const dashboard = isApi && hasDashboard ? `  Dashboard ${once ?? `${publicUrl}/`}\n` : '';
   const keyLine = `  API key   ${key}\n`;
   const steps = [
     `Create a stream:
@@ -32,8 +39,6 @@ export function welcome(options: {
    -g 60 at 30 frames a second (x264: keyint=60).`,
     `Watch it at ${publicUrl}/watch/<playbackId>.${options.isCheckout ? ' Or let "npm run demo" do all three.' : ''}`,
   ];
-  const { roles } = config;
-  const [isApi, isMedia] = [roles.includes('api'), roles.includes('media')];
   const told = isApi && isMedia ? steps.map((step, at) => `${at + 1}. ${step}`) : [];
   const part = `  Roles     ${roles.join(', ')}; the other nodes do the rest\n`;
   const broadcast = isMedia ? `  Broadcast ${rtmp}/<streamKey>\n` : '';
@@ -41,7 +46,7 @@ export function welcome(options: {
 Millrace is up (${took} ms)
 ${booted.lines(notes).join('\n')}
 
-${isApi ? api : ''}${told.length > 0 ? '' : broadcast}  Watch     ${publicUrl}/watch/{playbackId}
+${dashboard}${isApi ? api : ''}${told.length > 0 ? '' : broadcast}  Watch     ${publicUrl}/watch/{playbackId}
 ${isApi ? keyLine : ''}${told.length > 0 ? `\n${told.join('\n')}\n` : part}
 `;
 }

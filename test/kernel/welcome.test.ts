@@ -6,12 +6,16 @@ import { issueTexts } from '../../plugins/health/judge.ts';
 import type { Booted } from '../../runtime/boot/boot.ts';
 import { welcome } from '../../runtime/boot/welcome.ts';
 
-const said = (roles: readonly Role[], { isCheckout = true } = {}) =>
+const said = (
+  roles: readonly Role[],
+  { isCheckout = true, link, plugins = [] }: { isCheckout?: boolean; link?: string; plugins?: string[] } = {},
+) =>
   welcome({
-    booted: { plugins: [], lines: () => [] } as unknown as Booted,
+    booted: { plugins: plugins.map((id) => ({ id, summary: '' })), lines: () => [] } as unknown as Booted,
     config: { dataDir: '/data', rtmp: { port: 1935 }, roles },
     publicUrl: 'http://video.example.com',
     key: undefined,
+    link,
     isCheckout,
     took: 1,
   });
@@ -46,4 +50,13 @@ it('names no address at which this node does not answer', () => {
   expect(media).toContain('rtmp://video.example.com:1935/live');
   expect(media).not.toMatch(/\/api|API key/);
   expect(media).toContain('Roles     media');
+});
+
+it('links to the dashboard where there is one, and signs in where it may', () => {
+  const plugins = ['dashboard'];
+  expect(said(['api'])).not.toContain('Dashboard');
+  expect(said(['media'], { plugins })).not.toContain('Dashboard');
+  expect(said(['api'], { plugins })).toContain('  Dashboard http://video.example.com/\n');
+  const link = 'http://127.0.0.1:8080/#sign-in=x';
+  expect(said(['api'], { plugins, link })).toContain(`  Dashboard ${link}  (signs you in, once,`);
 });

@@ -62,6 +62,31 @@ describe('an API key', () => {
     expect((await w.request('GET', '/api/api-token')).body).toEqual([token]);
   });
 
+  it('is known to itself, whatever it may do otherwise', async () => {
+    await using w = await world({ plugins });
+    const { id: userId, key: theirs } = await anotherAccount(w);
+    const current = async (key?: string | null) => {
+      const { status, body } = await w.request(
+        'GET',
+        '/api/api-token/current',
+        key === undefined ? {} : { key },
+      );
+      return [status, body];
+    };
+    const [, own] = await current();
+    expect(own).toEqual({ name: 'bootstrap', userId: expect.any(String), isAdmin: true, access: {} });
+    for (const access of [{ rules: [] }, { rules: [{ resources: ['stream'], methods: ['post'] }] }]) {
+      const { key, id } = await newKey(w, { name: 'Narrow', access }, theirs);
+      expect(await current(key)).toEqual([200, { id, name: 'Narrow', userId, isAdmin: false, access }]);
+      expect((await w.request('GET', `/api/api-token/${id}`, { key })).status).toBe(403);
+      await w.request('DELETE', `/api/api-token/${id}`, { key: theirs });
+      expect(await current(key)).toEqual([401, expect.objectContaining({ code: 'auth.invalid' })]);
+    }
+    const { key, id } = await newKey(w);
+    expect((await current(key))[1]).toMatchObject({ id, isAdmin: true });
+    expect(await current(null)).toEqual([401, expect.objectContaining({ code: 'auth.missing' })]);
+  });
+
   it('has a name, access to everything, and what was read can be sent back', async () => {
     await using w = await world({ plugins });
     const { key: _, ...token } = await newKey(w);

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { MillraceError, millrace } from 'millrace/client';
+import { mayDo } from './access.js';
 
 /** The reader's API key; undefined: not signed in. Kept for the tab, or for the browser if they asked for it. */
 export const key = signal(
@@ -61,18 +62,7 @@ export function sentence(error) {
   return 'The server does not answer. Is it running, and can this browser reach it?';
 }
 
-/** Whether the key may do this: `allows('POST', 'stream')`. The server decides; this hides what it would refuse. */
+/** Whether the key may do this: `allows('POST', 'stream')`, `allows('DELETE', 'asset/:id')`. */
 export function allows(method, path) {
-  const scopes = access.value?.scopes;
-  if (!scopes) return true;
-  return scopes.some((scope) => covers(scope, method, path));
-}
-
-/** As the server reads scopes: `GET stream/*`, `* asset`; a rule covers what lies below its path. */
-function covers(scope, method, path) {
-  const [methods, pattern = '*'] = scope.includes(' ') ? scope.split(' ') : ['*', scope];
-  if (methods !== '*' && !methods.split(',').includes(method)) return false;
-  const wanted = pattern.split('/');
-  const given = path.split('/');
-  return wanted.every((part, index) => part === '*' || part === given[index]);
+  return !access.value || mayDo(access.value, { method, path });
 }
