@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signatures } from '../../plugins/dashboard/page/lib/signatures.js';
 import { launchBrowser } from './harness/chromium.ts';
 import { openReader } from './harness/dashboard-reader.ts';
 import { encode } from './harness/encoders.ts';
@@ -17,13 +16,16 @@ import { root, type Server, startServer } from './harness/server.ts';
 import { upload } from './harness/uploads.ts';
 import { until } from './harness/wait.ts';
 
+const signaturesOfPage = '../../plugins/dashboard/page/lib/signatures.js';
+const { signatures } = (await import(signaturesOfPage)) as { signatures: { id: string; code: string }[] };
+
 /** The dashboard: films, tasks, webhooks, keys, events, the system, and what plugins add. */
 const folder = mkdtempSync(join(tmpdir(), 'millrace-dashboard-'));
 const large = join(folder, 'Long film.mp4');
 const small = join(folder, 'short.mp4');
 const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 /** Bytes a second of the upload that is paused. */
-const slow = 2_000_000;
+const slow = 500_000;
 let browser: Browser;
 let server: Server;
 let receiver: HookReceiver;
@@ -118,8 +120,8 @@ describe.concurrent('the dashboard', () => {
     await page.locator('input[type=file][multiple]').first().setInputFiles(large);
     const dock = page.getByRole('region', { name: 'Uploads' });
     const sent = () => dock.locator('progress').evaluate((bar: HTMLProgressElement) => bar.value);
-    await until('some bytes', async () => (await sent()) > 1_500_000, { within: 15_000 });
-    await dock.getByText(/MB\/s, 0:\d\d left/).waitFor();
+    await until('some bytes', async () => (await sent()) > 500_000, { within: 15_000 });
+    await dock.getByText(/kB\/s, 0:\d\d left/).waitFor();
     expect(await reader.violations()).toEqual([]);
 
     await button(page, /^Pause Long film/).click();
@@ -130,7 +132,7 @@ describe.concurrent('the dashboard', () => {
     await Bun.sleep(500);
     expect(await sent()).toBe(paused);
     await button(page, /^Resume Long film/).click();
-    await until('more bytes', async () => (await sent()) > paused + 1_000_000, { within: 15_000 });
+    await until('more bytes', async () => (await sent()) > paused + 500_000, { within: 15_000 });
 
     await page.reload();
     await limit(-1);
@@ -142,7 +144,7 @@ describe.concurrent('the dashboard', () => {
     const again = page.waitForEvent('filechooser');
     await button(page, 'Choose the same file again to go on').click();
     await (await again).setFiles(large);
-    expect(Number((await patch).headers()['upload-offset'])).toBeGreaterThan(1_000_000);
+    expect(Number((await patch).headers()['upload-offset'])).toBeGreaterThan(500_000);
     await dock.getByText('All files are uploaded').waitFor({ timeout: 20_000 });
 
     await dock.getByRole('link', { name: 'Long film.mp4' }).click();
@@ -151,7 +153,7 @@ describe.concurrent('the dashboard', () => {
     await page.getByText(hashOf(readFileSync(large))).waitFor();
     expect(await reader.violations()).toEqual([]);
     await button(page, 'Rename').click();
-    await page.getByLabel('Name').fill('A longer film');
+    await page.getByRole('textbox', { name: 'Name' }).fill('A longer film');
     await button(page, 'Save').click();
     await page.getByRole('heading', { level: 1, name: 'A longer film' }).waitFor();
     expect(reader.complaints).toEqual([]);
@@ -215,7 +217,6 @@ describe.concurrent('the dashboard', () => {
     await form.getByLabel('Name').fill('Studio');
     await form.getByLabel('URL').fill(receiver.urls.ok ?? '');
     await form.getByRole('checkbox', { name: 'stream.started' }).check();
-    await button(page, 'Show').click();
     const secret = (await form.locator('.copied code').textContent()) ?? '';
     expect(secret).toMatch(/^whsec_/);
     await button(page, 'Create').last().click();
@@ -246,7 +247,6 @@ describe.concurrent('the dashboard', () => {
     await button(page, 'New secret').click();
     await button(page, 'Make a new secret').click();
     await page.getByRole('heading', { name: 'The new secret' }).waitFor();
-    await button(page, 'Show').click();
     const newer = (await page.getByRole('dialog').locator('.copied code').textContent()) ?? '';
     await button(page, 'Done').click();
     await button(page, 'Send a test event').click();
@@ -291,7 +291,6 @@ describe.concurrent('the dashboard', () => {
     await button(page, 'Delete the key').click();
     await until('the key to be refused', () => isRefused(key), { within: 5000 });
     expect(reader.complaints).toEqual([]);
-    // The event stream of a key without it is not asked for.
     expect(limited.complaints).toEqual([]);
   });
 
@@ -334,10 +333,13 @@ describe.concurrent('the dashboard', () => {
 
   it('fits a phone', async () => {
     await using reader = await openReader(browser, { server, width: 390 });
-    for (const [path, title] of pages) {
+    const { assetId } = await upload(server, small);
+    for (const [path, title] of [...pages, [`/dashboard/asset/${assetId}`, 'A film']] as const) {
       await reader.open(path, title);
       await reader.page.locator('.bone').first().waitFor({ state: 'detached' });
-      const width = await reader.page.evaluate(() => document.documentElement.scrollWidth);
+      const width = await reader.page.evaluate(() =>
+        Math.max(...['#page', 'nav'].map((part) => document.querySelector(part)?.scrollWidth ?? 0)),
+      );
       expect([path, width]).toEqual([path, 390]);
       expect([path, await reader.violations()]).toEqual([path, []]);
     }

@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { access, call, key, signIn } from './lib/api.js';
 import { Dock } from './lib/dock.js';
+import { startEvents } from './lib/events.js';
 import { extensions, loadExtensions, PluginPage, pluginEntries } from './lib/extensions.js';
 import { Frame } from './lib/frame.js';
 import { html } from './lib/html.js';
@@ -75,4 +76,5 @@ if (key.value && !access.value) {
     // Everything is shown then, and the server says what it refuses.
   }
 }
+startEvents();
 render(html`<${App} />`, document.querySelector('#app'));

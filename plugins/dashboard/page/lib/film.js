@@ -15,7 +15,8 @@ export function Film({ playlist, file, poster, title }) {
     }
     let player;
     let isOver = false;
-    import('/dashboard/app/vendor/hls.js').then(({ default: Hls }) => {
+    const start = async () => {
+      const { default: Hls } = await import('/dashboard/app/vendor/hls.js');
       if (isOver) return;
       if (!Hls.isSupported()) {
         element.src = localUrl(playlist);
@@ -25,7 +26,8 @@ export function Film({ playlist, file, poster, title }) {
       player.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && setProblem(details));
       player.loadSource(localUrl(playlist));
       player.attachMedia(element);
-    });
+    };
+    start().catch(() => setProblem('the player did not load'));
     return () => {
       isOver = true;
       player?.destroy();

@@ -1,14 +1,7 @@
 import { signal } from '@preact/signals';
 import { call, sentence } from './api.js';
 import { localUrl } from './local-url.js';
-
-/**
- * Uploads of this browser, oldest first. They go on while the reader moves through the dashboard. After a reload the browser no longer has
- * the file: the reader chooses it again, and the upload goes on at the byte that the server has.
- *
- * `state`: `waiting`, `sending`, `paused`, `lost` (the file has to be chosen again), `done` or `failed`.
- */
-export const uploads = signal(remembered());
+import { randomId } from './random-id.js';
 
 /** Files that are sent at once; the others wait. */
 const most = 3;
@@ -23,10 +16,18 @@ const storedAs = 'millrace.uploads';
 /** tus uploads and files by the id of their asset: neither can be stored. */
 const senders = new Map();
 
+/**
+ * Uploads of this browser, oldest first. They go on while the reader moves through the dashboard. After a reload the browser no longer has
+ * the file: the reader chooses it again, and the upload goes on at the byte that the server has.
+ *
+ * `state`: `waiting`, `sending`, `paused`, `lost` (the file has to be chosen again), `done` or `failed`.
+ */
+export const uploads = signal(remembered());
+
 /** Sends files, each as a new asset. */
 export function addFiles(files) {
   const added = [...files].map((file) => {
-    const id = crypto.randomUUID();
+    const id = randomId();
     senders.set(id, { file });
     return { id, name: file.name, size: file.size, modified: file.lastModified, sent: 0, state: 'waiting' };
   });
@@ -123,7 +124,7 @@ function optionsOf({ id, endpoint, url, name }) {
       const { tus } = senders.get(id) ?? {};
       if (tus) change(id, { url: localUrl(tus.url) });
     },
-    onProgress: (sent) => change(id, { sent, speed: measure(sent) }, { isStored: false }),
+    onProgress: (sent) => change(id, { sent, speed: measure(sent) }),
     onError: (error) => fail(id, reasonOf(error)),
     onSuccess() {
       senders.delete(id);
@@ -162,9 +163,9 @@ function fail(id, problem) {
 
 const find = (id) => uploads.value.find((upload) => upload.id === id);
 
-function change(id, values, { isStored = true } = {}) {
+function change(id, values) {
   uploads.value = uploads.value.map((upload) => (upload.id === id ? { ...upload, ...values } : upload));
-  if (isStored) store();
+  store();
 }
 
 function store() {

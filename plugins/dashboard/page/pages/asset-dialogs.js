@@ -24,7 +24,7 @@ function Ask({ title, action, onClose, onDo, children }) {
   <//>`;
 }
 
-const valueOf =
+const textOf =
   (set) =>
   ({ target }) =>
     set(target.value);
@@ -36,7 +36,7 @@ export function Rename({ asset, onClose }) {
     onClose();
   };
   return html`<${Ask} title="Rename" action="Save" onClose=${onClose} onDo=${save}>
-    <${Field} label="Name"><input name="name" required maxlength="500" value=${name} onInput=${valueOf(setName)} /><//>
+    <${Field} label="Name"><input name="name" required maxlength="500" value=${name} onInput=${textOf(setName)} /><//>
   <//>`;
 }
 
@@ -60,12 +60,12 @@ export function Transcode({ asset, onClose }) {
   return html`<${Ask} title="Transcode" action="Transcode" onClose=${onClose} onDo=${start}>
     <p class="muted">A new asset is made. This one stays as it is.</p>
     <${Field} label="Size">
-      <select name="profile" value=${chosen} onChange=${valueOf(setChosen)}>
+      <select name="profile" value=${chosen} onChange=${textOf(setChosen)}>
         ${profiles.map(([name, w, h]) => html`<option value=${name}>${name}, at most ${w}×${h}</option>`)}
       </select>
     <//>
     <${Field} label="Bitrate" hint=${`kb/s; default ${bitrate / 1000}`}>
-      <input name="bitrate" type="number" min="50" value=${rate} onInput=${valueOf(setRate)} />
+      <input name="bitrate" type="number" min="50" value=${rate} onInput=${textOf(setRate)} />
     <//>
   <//>`;
 }
@@ -91,16 +91,16 @@ export function Export({ asset, onClose }) {
     ${
       to === 'url'
         ? html`<${Field} label="URL" hint="Such as a signed URL of a bucket">
-            <input name="url" type="url" required value=${url} onInput=${valueOf(setUrl)} />
+            <input name="url" type="url" required value=${url} onInput=${textOf(setUrl)} />
           <//>
           <${Field} label="Method">
-            <select name="method" value=${method} onChange=${valueOf(setMethod)}>${['PUT', 'POST', 'PATCH'].map((one) => html`<option>${one}</option>`)}</select>
+            <select name="method" value=${method} onChange=${textOf(setMethod)}>${['PUT', 'POST', 'PATCH'].map((one) => html`<option>${one}</option>`)}</select>
           <//>
           <${Field} label="Headers" hint="One a line: x-amz-acl: private">
-            <textarea name="headers" rows="3" value=${headers} onInput=${valueOf(setHeaders)}></textarea>
+            <textarea name="headers" rows="3" value=${headers} onInput=${textOf(setHeaders)}></textarea>
           <//>`
         : html`<${Field} label="Token of a pinning service" hint="Default: where this server exports to">
-            <input name="jwt" type="password" autocomplete="off" value=${jwt} onInput=${valueOf(setJwt)} />
+            <input name="jwt" type="password" autocomplete="off" value=${jwt} onInput=${textOf(setJwt)} />
           <//>`
     }
   <//>`;

@@ -35,7 +35,7 @@ export function WebhookForm({ webhook, onClose, onDone }) {
       ${
         secret
           ? html`<div class="field"><span>Secret <span class="hint">Signs each call. Copy it now: it is not shown again.</span></span><${Copied} text=${secret} label="the secret" /></div>`
-          : html`<button class="button" type="button" onClick=${() => setSecret(newSecret())}>Change the secret too</button>`
+          : html`<div><button class="button" type="button" onClick=${() => setSecret(newSecret())}>Change the secret too</button></div>`
       }
       <${Problem} text=${problem} />
       <div class="row">

@@ -96,7 +96,7 @@ function Entry({ path, onSent }) {
       <dt>Event</dt>
       <dd><${Id} id=${entry.deliveryId} /></dd>
       <dt>Sent</dt>
-      <dd><${Time} at=${entry.createdAt} />, answered after ${count(entry.duration)} ms</dd>
+      <dd><${Time} at=${entry.createdAt} />, took ${count(entry.duration)} ms</dd>
       ${entry.nextAttemptAt && html`<dt>Next attempt</dt><dd><${Time} at=${entry.nextAttemptAt} /></dd>`}
     </dl>
     <h3>Request</h3>
