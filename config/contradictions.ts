@@ -59,27 +59,34 @@ function rtmpRules({ rtmp, tls, roles }: Partial<Config>): Rule[] {
 
 function driverRules(config: Partial<Config>): Rule[] {
   const drivers = driversOf(config);
-  const { store, bus, jobs, blobs } = drivers;
+  const { store, bus, blobs } = drivers;
   const { redis, kafka, s3, node } = config;
   const { ssl, ca, cert, key, replication, minInsync } = kafka ?? {};
+  const files = typeof ssl === 'object' ? ssl : { cert, key };
   const isPlainRedis = typeof redis?.url === 'string' && !redis.url.startsWith('rediss:');
   const areNumbers = typeof replication === 'number' && typeof minInsync === 'number';
   const [onKafka, onS3] = [bus === 'kafka', blobs === 's3'];
   return [
     [
-      [store, bus, jobs].every((name) => engines.has(name)) && !isLegalSet(drivers),
-      `drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "redis"; they are "${store}", "${bus}" and "${jobs}"`,
+      [store, bus].every((name) => engines.has(name)) && !isLegalSet(drivers),
+      `drivers: expected store and bus to be both "sqlite", or "redis" and "kafka"; they are "${store}" and "${bus}"`,
     ],
     [store === 'redis' && redis?.url === undefined, 'redis.url: is required where the store is Redis'],
-    [redis?.ca !== undefined && isPlainRedis, 'redis.ca: needs a redis.url that begins with rediss://'],
+    [
+      (redis?.tls?.ca ?? redis?.ca) !== undefined && isPlainRedis,
+      'redis.tls.ca: needs a redis.url that begins with rediss://',
+    ],
     [onKafka && listOf(kafka?.brokers).length === 0, 'kafka.brokers: is required where the bus is Kafka'],
     ...Object.entries({ ca, cert, key }).map(
       ([name, path]): Rule => [
         path !== undefined && ssl !== true,
-        `kafka.${name}: needs kafka.ssl to be true`,
+        `kafka.${name}: needs kafka.ssl to be true; better set kafka.ssl.${name}`,
       ],
     ),
-    [(cert === undefined) !== (key === undefined), 'kafka.cert, kafka.key: expected both or neither'],
+    [
+      (files.cert === undefined) !== (files.key === undefined),
+      'kafka.ssl.cert, kafka.ssl.key: expected both or neither',
+    ],
     [
       areNumbers && minInsync > replication,
       `kafka.minInsync: expected at most kafka.replication, which is ${replication}`,
@@ -102,9 +109,22 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A warning for each key that older versions knew and this one accepts without using it. */
-export function outdated({ recording }: Pick<Config, 'recording'>): string[] {
-  return recording.direct === undefined
-    ? []
-    : ['recording.direct has no effect any more. Remove it from the config.'];
+/** A warning for each key that older versions knew and this one accepts: without using it, or under another name. */
+export function outdated(config: Pick<Config, 'recording' | 'drivers' | 'redis' | 'kafka'>): string[] {
+  const { recording, drivers, redis, kafka } = config;
+  const ofNoUse = { 'recording.direct': recording.direct, 'drivers.jobs': drivers.jobs };
+  const renamed = {
+    'redis.ca': [redis.ca, 'redis.tls.ca'],
+    'kafka.ca': [kafka.ca, 'kafka.ssl.ca'],
+    'kafka.cert': [kafka.cert, 'kafka.ssl.cert'],
+    'kafka.key': [kafka.key, 'kafka.ssl.key'],
+  };
+  return [
+    ...Object.entries(ofNoUse)
+      .filter(([, value]) => value !== undefined)
+      .map(([key]) => `${key} has no effect any more. Remove it from the config.`),
+    ...Object.entries(renamed)
+      .filter(([, [value]]) => value !== undefined)
+      .map(([key, [, name]]) => `${key} is ${name} now. Rename it in the config.`),
+  ];
 }

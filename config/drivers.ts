@@ -4,7 +4,6 @@ import type { Config } from './schema.ts';
 export interface Drivers {
   readonly store: 'sqlite' | 'redis';
   readonly bus: 'sqlite' | 'kafka';
-  readonly jobs: 'sqlite' | 'redis';
   /** `fs`, `s3`, or the name of a plugin that brings a driver. */
   readonly blobs: string;
 }
@@ -15,17 +14,18 @@ export interface Drivers {
  */
 export function driversOf(config: Partial<Pick<Config, 'preset' | 'drivers' | 's3'>>): Drivers {
   const blobs = config.s3?.bucket === undefined ? 'fs' : 's3';
-  return { ...presets[config.preset === 'cluster' ? 'cluster' : 'embedded'], blobs, ...config.drivers };
+  const { jobs: _, ...drivers } = config.drivers ?? {};
+  return { ...presets[config.preset === 'cluster' ? 'cluster' : 'embedded'], blobs, ...drivers };
 }
 
-/** Commits of the one write the jobs and the commands of the other, or nothing does. */
-export function isLegalSet({ store, bus, jobs }: Drivers): boolean {
-  return legalSets.has(`${store} ${bus} ${jobs}`);
+/** Commits of the store write the commands that the bus carries, or nothing does. */
+export function isLegalSet({ store, bus }: Drivers): boolean {
+  return legalSets.has(`${store} ${bus}`);
 }
 
 const presets = {
-  embedded: { store: 'sqlite', bus: 'sqlite', jobs: 'sqlite' },
-  cluster: { store: 'redis', bus: 'kafka', jobs: 'redis' },
+  embedded: { store: 'sqlite', bus: 'sqlite' },
+  cluster: { store: 'redis', bus: 'kafka' },
 } as const;
 
-const legalSets = new Set(Object.values(presets).map(({ store, bus, jobs }) => `${store} ${bus} ${jobs}`));
+const legalSets = new Set(Object.values(presets).map(({ store, bus }) => `${store} ${bus}`));

@@ -27,10 +27,10 @@ export const driversSchema = section({
   store: driver(
     'sqlite',
     'redis',
-    'Store of all persistent data except media. Store, bus and jobs are all `sqlite`, or `redis`, `kafka` and `redis`. Default: by preset.',
+    'Store of all persistent data except media, jobs included. Store and bus are both `sqlite`, or `redis` and `kafka`. Default: by preset.',
   ),
   bus: driver('sqlite', 'kafka', 'Messages between nodes. Default: by preset.'),
-  jobs: driver('sqlite', 'redis', 'Queue of jobs. Default: by preset.'),
+  jobs: driver('sqlite', 'redis', 'Has no effect any more: jobs are in the store.'),
   blobs: optional.string({
     minLength: 1,
     maxLength: 300,
@@ -47,26 +47,30 @@ export const redisSchema = section({
     schemes: ['redis', 'rediss'],
     description: 'URL of Redis: `redis://`, or `rediss://` for TLS, with user and password if needed.',
   }),
+  tls: section({
+    ca: pemFile('Certificate authority of Redis; needs `rediss://`. Default: the authorities of the system.'),
+  }),
   sentinels: Type.Array(
-    Type.String({
-      pattern: '^rediss?://[^\\s]{1,500}$',
-      expected: 'a URL such as redis://sentinel-1:26379',
-      schemes: ['redis', 'rediss'],
+    object({
+      host: Type.String({ minLength: 1, maxLength: 253, description: 'Host name or address.' }),
+      port: Type.Integer({ minimum: 1, maximum: 65_535, default: 26_379, description: 'Port.' }),
+      username: optional.string({ minLength: 1, description: 'User at the Sentinel.' }),
+      password: optional.string({ isSecret: true, minLength: 1, description: 'Password at the Sentinel.' }),
     }),
     {
       default: [],
       maxItems: 100,
       description:
-        'URLs of Redis Sentinels, with the password of the Sentinel if needed. They tell the host and port of the primary; user, password, database and TLS are those of redis.url.',
+        'Redis Sentinels, such as [{"host": "sentinel-1", "port": 26379}]. They tell the host and port of the primary; user, password, database and TLS are those of redis.url. They use TLS where redis.url does.',
     },
   ),
-  primary: Type.String({
+  master: Type.String({
     default: 'mymaster',
     pattern: '^[^\\s]{1,100}$',
     expected: 'a name without spaces',
     description: 'Name of the primary in the Sentinels.',
   }),
-  ca: pemFile('Certificate authority of Redis; needs `rediss://`. Default: the authorities of the system.'),
+  ca: pemFile('Former name of redis.tls.ca.'),
   namespace: namespace('Prefix of every key, so that several deployments can share a Redis.'),
   fsync: oneOf(['everysec', 'always'], {
     default: 'everysec',
@@ -92,10 +96,25 @@ export const kafkaSchema = section({
       description: 'Some of the brokers, such as ["kafka-1:9092"]; these name the others.',
     },
   ),
-  ssl: Type.Boolean({ default: false, description: 'Whether connections to Kafka use TLS.' }),
-  ca: pemFile('Certificate authority of the brokers. Default: the authorities of the system.'),
-  cert: pemFile('Client certificate for brokers that request one.'),
-  key: pemFile('Private key of kafka.cert.'),
+  ssl: Type.Union(
+    [
+      Type.Boolean(),
+      object({
+        ca: pemFile('Certificate authority of the brokers. Default: the authorities of the system.'),
+        cert: pemFile('Client certificate for brokers that request one.'),
+        key: pemFile('Private key of `cert`.'),
+      }),
+    ],
+    {
+      default: false,
+      expected: 'true, false, or paths of PEM files: {"ca", "cert", "key"}',
+      description:
+        'TLS to Kafka: true, or paths of PEM files. `ca` is the authority of the brokers (default: those of the system), `cert` and `key` are for brokers that request a client certificate.',
+    },
+  ),
+  ca: pemFile('Former name of kafka.ssl.ca.'),
+  cert: pemFile('Former name of kafka.ssl.cert.'),
+  key: pemFile('Former name of kafka.ssl.key.'),
   sasl: Type.Optional(
     object({
       mechanism: oneOf(['plain', 'scram-sha-256', 'scram-sha-512'], {
@@ -104,7 +123,7 @@ export const kafkaSchema = section({
           'Authentication method. `plain` sends the password unencrypted, so use it only with kafka.ssl.',
       }),
       username: Type.String({ minLength: 1, description: 'User for SASL.' }),
-      password: Type.String({ minLength: 1, description: 'Password for SASL.' }),
+      password: Type.String({ isSecret: true, minLength: 1, description: 'Password for SASL.' }),
     }),
   ),
   replication: optional.integer({
@@ -144,7 +163,7 @@ export const s3Schema = section({
     minLength: 1,
     description: 'Required with a bucket.',
   }),
-  secretAccessKey: optional.string({ minLength: 1, description: 'Required with a bucket.' }),
+  secretAccessKey: optional.string({ isSecret: true, minLength: 1, description: 'Required with a bucket.' }),
   forcePathStyle: optional.boolean({
     description:
       'Whether the bucket is in the path of URLs instead of the host. Default: true if s3.endpoint is set.',

@@ -46,7 +46,7 @@ function wholeProblem(
     if (section === undefined || section === null || section === true) return undefined;
     if (typeof section === 'object') continue;
     const whole = path.slice(0, depth + 1);
-    const where = environment[nameOf(whole)] === undefined ? 'the config file' : nameOf(whole);
+    const where = environment[variableOf(whole)] === undefined ? 'the config file' : variableOf(whole);
     const value = section === false ? 'off' : 'no section';
     return `${name}: ${whole.join('.')} is ${value}, by ${where}; take one of the two away`;
   }
@@ -70,8 +70,8 @@ function camelCase(words: string): string {
   return words.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The other way round. */
-function nameOf(path: readonly string[]): string {
+/** The variable that sets a key of the config. */
+export function variableOf(path: readonly string[]): string {
   return prefix + path.map((key) => key.replace(/[A-Z]/g, '_$&').toUpperCase()).join('__');
 }
 
@@ -92,14 +92,14 @@ function nameLike(path: readonly string[], name: string): string | undefined {
   if (whole !== undefined) return prefix + whole;
   // The section alone: what follows may be of a plugin, which only its own schema knows.
   const section = nearMiss(path[0], Object.keys(keysOf(configSchema) ?? {}));
-  return section && nameOf([section, ...path.slice(1)]);
+  return section && variableOf([section, ...path.slice(1)]);
 }
 
 /** Every variable that is one key of the config, those of plugins aside, without the prefix. */
 function knownNames(): string[] {
   const namesOf = (schema: TSchema, path: readonly string[]): string[] =>
     Object.entries(keysOf(schema) ?? {}).flatMap(([key, inner]) => [
-      nameOf([...path, key]),
+      variableOf([...path, key]),
       ...namesOf(inner, [...path, key]),
     ]);
   return [...reserved, ...namesOf(configSchema, [])].map((name) => name.slice(prefix.length));

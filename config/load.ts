@@ -19,18 +19,18 @@ export async function loadConfig(environment: Readonly<Record<string, string | u
 
 /**
  * The same, with the problems beside it, so that they can be reported together with those of the plugins. With
- * problems the config is as written. `folder` is what paths in it are relative to. Throws a Fault `config.invalid` when the file cannot be read.
+ * problems the config is as written. `given`: what file and environment say, without defaults. `folder` is what paths in it are relative to. Throws a Fault `config.invalid` when the file cannot be read.
  */
 export async function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<{ config: Config; problems: string[]; folder: string }> {
+): Promise<{ config: Config; given: unknown; problems: string[]; folder: string }> {
   const path = environment.MILLRACE_CONFIG;
   const given = path ? await readConfigFile(path) : {};
   const wrongNames = addEnvironment(given, environment);
   const { value, problems } = settingsOf(configSchema, { given, whole: 'config' });
   const config = value as Config;
   const all = new Set([...wrongNames, ...problems, ...contradictions(config)]);
-  return { config, problems: [...all], folder: path ? dirname(resolve(path)) : process.cwd() };
+  return { config, given, problems: [...all], folder: path ? dirname(resolve(path)) : process.cwd() };
 }
 
 async function readConfigFile(path: string): Promise<Record<string, unknown>> {

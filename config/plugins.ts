@@ -111,14 +111,17 @@ function isPlugin(value: unknown): value is Plugin {
 }
 
 /** What ships is of one piece; what was written elsewhere may be older or newer than this program. */
-function contractProblem({ contract }: Plugin, id: string): string | undefined {
+function contractProblem({ contract }: { readonly contract?: unknown }, id: string): string | undefined {
   if (contract === contractVersion) return undefined;
+  if (contract !== undefined && !Number.isSafeInteger(contract)) {
+    return `contract: expected the number ${contractVersion}, not ${JSON.stringify(contract)?.slice(0, 40)}`;
+  }
   const has = `this program has version ${contractVersion}`;
   if (contract === undefined) {
     return `it does not say which plugin contract it was written for; ${has}: write contract: ${contractVersion} into it, and check it with millrace plugin check ${id}`;
   }
   const release = isPath(id) ? 'change it' : `install a release of ${id}`;
-  const instead = contract > contractVersion ? 'update Millrace' : 'run an older Millrace';
+  const instead = (contract as number) > contractVersion ? 'update Millrace' : 'run an older Millrace';
   return `it was written for version ${contract} of the plugin contract, and ${has}; ${release} for version ${contractVersion}, or ${instead}`;
 }
 

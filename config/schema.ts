@@ -8,6 +8,7 @@ import { mebibytes, port, section } from './sections.ts';
 
 const secret = (description: string) =>
   optional.string({
+    isSecret: true,
     // What a header can carry.
     pattern: '^[!-~]{16,200}$',
     expected: '16 to 200 letters, digits or signs, without spaces',

@@ -11,7 +11,8 @@ export function secretsOf(
   plugins: readonly { readonly plugin: Plugin; readonly config: unknown }[] = [],
 ): string[] {
   const { redis, kafka, s3, node, bootstrapKey } = config;
-  const passwords = [...passwordsOf(redis.url), kafka.sasl?.password];
+  const sentinels = redis.sentinels.map(({ password }) => password);
+  const passwords = [...passwordsOf(redis.url), ...sentinels, kafka.sasl?.password];
   const ofPlugins = plugins.flatMap(({ plugin, config: slice }) =>
     plugin.config ? secretsIn(plugin.config, slice) : [],
   );

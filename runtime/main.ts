@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outdated } from '../config/contradictions.ts';
 import { driversOf } from '../config/drivers.ts';
+import { configInForce } from '../config/in-force.ts';
 import { readConfig } from '../config/load.ts';
 
 import { importPlugins } from '../config/plugins.ts';
@@ -37,7 +38,7 @@ async function main(): Promise<void> {
   const clock = systemClock();
   const began = clock.now();
   const release = holdProcess();
-  const { config, plugins } = await deployment();
+  const { config, plugins, about } = await deployment();
   const log = logOf(config, plugins);
   const fatal = (reason: string) => {
     log.error('the server must stop', { reason });
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
   noteStrayErrors({ plugins, troubles, log, fatal });
   const ending = stopOnSignals({ clock, log });
   const program = await openProgram(config, {
-    ...{ plugins, clock, log, troubles, onFatal: fatal },
+    ...{ plugins, clock, log, troubles, about, onFatal: fatal },
     signal: ending.signal,
   }).catch((error: unknown) => {
     // It waited for an engine, and was told to stop.
@@ -153,7 +154,7 @@ function logOf(config: Config, plugins: readonly ConfiguredPlugin[]): Log {
 
 /** Config and plugins, or one Fault with every problem of either. */
 async function deployment() {
-  const { config, problems, folder } = await readConfig(process.env);
+  const { config, given, problems, folder } = await readConfig(process.env);
   const imported = await importPlugins(config.plugins, folder);
   const planned = planOf(imported.plugins);
   const blobs: unknown = driversOf(config).blobs;
@@ -164,7 +165,9 @@ async function deployment() {
   config.http.port ||= freePort(config.http.host);
   config.rtmp.port ||= freePort(config.rtmp.host);
   if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
-  return { config, plugins: imported.plugins };
+  const facts = configInForce(config, { given, environment: process.env, plugins: planned.plan });
+  const off = Object.keys(config.plugins).filter((id) => config.plugins[id] === false);
+  return { config, plugins: imported.plugins, about: { config: facts, off } };
 }
 
 /** The key that was made at the first start, for a person at a terminal; what is kept in a log never has it. */

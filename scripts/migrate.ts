@@ -9,11 +9,12 @@ import { moveFromShards } from './move-shards.ts';
  * fleet, while all nodes are stopped; it may be repeated. Kafka and S3 need nothing.
  */
 const { redis } = await loadConfig(process.env);
-const { url, sentinels, primary } = redis;
+const { url, sentinels, master } = redis;
 if (url === undefined) throw new Error('redis.url is not set: there is no fleet to move');
-const ca = redis.ca === undefined ? undefined : await readPem('redis.ca', redis.ca);
+const path = redis.tls.ca ?? redis.ca;
+const ca = path === undefined ? undefined : await readPem('redis.tls.ca', path);
 const connection = client.createClient({
-  url: await primaryOf({ url, ca, sentinels, primary }, { redis: client, ms: 5000 }),
+  url: await primaryOf({ url, ca, sentinels, master }, { redis: client, ms: 5000 }),
   RESP: 2,
   ...(ca !== undefined && { socket: { tls: true, ca } }),
 });

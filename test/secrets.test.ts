@@ -148,6 +148,14 @@ describe('secrets', () => {
     await ask('DELETE', `/api/stream/${stream.id}/terminate`);
     await ask('GET', '/metrics', { key: null });
     await ask('GET', '/health/ready', { key: null });
+    const system = JSON.parse((await ask('GET', '/api/system')).text);
+    expect(system.disk).toEqual({
+      ...{ dataDir: server.dataDir, freeBytes: expect.any(Number), totalBytes: expect.any(Number) },
+    });
+    expect(system.config).toContainEqual({
+      ...{ key: 'bootstrapKey', value: '••••', source: 'environment', isSecret: true },
+    });
+    expect(JSON.stringify(system)).not.toContain(server.key);
     await ask('GET', `/api/playback/${stream.playbackId}`, { key: null });
     following.abort();
     await events;

@@ -3,6 +3,7 @@ import type { Inspector } from '../ports/inspector.ts';
 import type { Intake } from '../ports/intake.ts';
 import type { Media } from '../ports/media.ts';
 import type { Packer } from '../ports/packer.ts';
+import type { ProgramFacts } from '../ports/program.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import type { Recorder } from '../ports/recorder.ts';
 import type { Stills } from '../ports/stills.ts';
@@ -22,6 +23,8 @@ export const services = {
   media: token<Media>('service.media'),
   /** Packs files for IPFS. */
   packer: token<Packer>('service.packer'),
+  /** What this process knows of itself: version, plugins, config, disk. */
+  program: token<ProgramFacts>('service.program'),
   /** Sends broadcasts of this node on to other servers. One plugin alone may listen to it: `tell` is called once. */
   pusher: token<Pusher>('service.pusher'),
   /** Writes broadcasts of this node to disk. */

@@ -1,14 +1,17 @@
+import { Elysia } from 'elysia';
 import { exampleId } from '../../core/base/ids.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { reactionParked } from '../../core/plugin/parked-reaction.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
+import { programRoutes } from './program.ts';
 import { reactionFaults, reactionRoutes } from './reactions.ts';
 
 /** The state of the deployment, for its operators. */
 export default definePlugin({
   id: 'system',
   summary: 'the state of the deployment, for operators',
-  needs: [authenticator],
+  needs: [authenticator, services.program],
   emits: {
     [reactionParked]: {
       meaning:
@@ -22,5 +25,5 @@ export default definePlugin({
     },
   },
   faults: reactionFaults,
-  routes: reactionRoutes,
+  routes: (kit) => new Elysia().use(programRoutes(kit)).use(reactionRoutes(kit)),
 });

@@ -8,7 +8,7 @@ import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
 import { maxEventName } from '../../core/plugin/events.ts';
-import type { StoredResource } from '../../core/ports/store.ts';
+import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
 import { emittedEvents } from '../events/contract.ts';
 import type { WebhooksKit } from './config.ts';
 import { webhookCounts } from './counts.ts';
@@ -119,7 +119,7 @@ async function resend(
   const { deliveryId: eventId, event } = of;
   const message = async () => {
     const body = await bodyAgain(of, { webhook: to, kit });
-    return { deliveryId: eventId, event, streamId: streamIn(body, to), body };
+    return { deliveryId: eventId, event, streamId: await streamOf(of, { body, webhook: to, kit }), body };
   };
   const sent = await sendNow(to, { ...call, message });
   // Ends the retries of this delivery.
@@ -210,18 +210,32 @@ async function bodyAgain(
   const { account } = webhook;
   const { body, isCut } = await sentBody(of, kit.resources);
   if (body !== null && !isCut) return body;
-  const position = await kit.events.position(of.deliveryId, { account });
-  if (position !== undefined) {
-    const [event] = await kit.events.after(position - 1, { account, limit: 1 });
-    const again = event && deliveryBody(event, { webhook, kit });
-    if (again !== undefined) return again;
-  }
+  const event = await loggedEvent(of, { account, kit });
+  const again = event && deliveryBody(event, { webhook, kit });
+  if (again !== undefined) return again;
   const message = 'The body of this delivery is no longer kept in full, so it cannot be sent again.';
   throw new Fault('webhook.body_gone', { status: 409, message });
 }
 
-/** Bodies of other formats say it in words of their own. */
-function streamIn(body: string | null, { format, streamId }: Webhook): string | null {
-  if (body === null || format !== undefined) return streamId;
-  return (JSON.parse(body) as { readonly stream?: { readonly id: string } }).stream?.id ?? null;
+/** Undefined: the log no longer has it. */
+async function loggedEvent(
+  { deliveryId: id }: LogEntry,
+  { account, kit }: { account: string; kit: WebhooksKit },
+): Promise<LoggedEvent | undefined> {
+  const position = await kit.events.position(id, { account });
+  if (position === undefined) return undefined;
+  return (await kit.events.after(position - 1, { account, limit: 1 }))[0];
+}
+
+/** The stream that a delivery was about. Bodies of other formats say it in words of their own: then the log of events knows. */
+async function streamOf(
+  of: LogEntry,
+  { body, webhook, kit }: { body: string | null; webhook: Webhook; kit: WebhooksKit },
+): Promise<string | null> {
+  const { account, format, streamId } = webhook;
+  if (body !== null && format === undefined) {
+    return (JSON.parse(body) as { readonly stream?: { readonly id: string } }).stream?.id ?? null;
+  }
+  const event = await loggedEvent(of, { account, kit });
+  return event ? event.stream || null : streamId;
 }

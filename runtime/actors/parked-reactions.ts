@@ -198,7 +198,8 @@ interface ParkedReactionsOptions {
 function textOf(error: unknown): string {
   try {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    return withoutSecrets(text.slice(0, maxError));
+    // Cut last: half of a secret is not recognised.
+    return withoutSecrets(text).slice(0, maxError);
   } catch {
     return 'the thrown value has no text';
   }

@@ -16,6 +16,8 @@ import { EmitGate } from './emit-gate.ts';
 const maxPayloadBytes = 65_536;
 /** The id of an event is a header of its deliveries. */
 const idPattern = /^[\x21-\x7e]{1,200}$/;
+/** An account is part of the id. */
+const accountPattern = /^[\x21-\x7e]{1,100}$/;
 
 /** `kit.events` of one plugin. */
 export function pluginEvents(plugin: string, options: PluginEventsOptions): Events {
@@ -92,6 +94,9 @@ async function eventOf(emission: Emission, options: EventOptions): Promise<Event
   }
   // One of no account is for plugins alone.
   const account = event.isForClients ? emission.account : '';
+  if (event.isForClients && !(typeof account === 'string' && accountPattern.test(account))) {
+    throw new TypeError(`the account of ${type}: expected the id of an account`);
+  }
   // As the events of steps are named: <cause>/<index>/<type>.
   const id = `${event.plugin}:${account}:${given}/0/${type}`;
   const shown = stream === '' ? undefined : await describe?.(stream);

@@ -43,6 +43,7 @@ import { pluginMedia } from './plugin-media.ts';
 import { declareRoutes, type StartContext, startPlugins, tellLost } from './plugin-starts.ts';
 import { PluginTroubles } from './plugin-troubles.ts';
 import { startWork, tellLeaks } from './plugin-work.ts';
+import { type AboutProgram, programFacts } from './program-facts.ts';
 import { measureProgram } from './program-metrics.ts';
 import { mountRoutes } from './routes.ts';
 import { openServices, type ServiceFactories } from './services.ts';
@@ -56,17 +57,19 @@ export async function boot(options: BootOptions): Promise<Booted> {
   const { clock } = options.drivers;
   const { log } = options;
   const life = new Lifetime({ clock, log });
+  const startedAt = clock.now();
   const { publicUrl } = options.deployment;
   const { trustedProxies: trusted = [], isPublicUrlSet: isFixed = false } = options;
   const reactions = new ReactionWatch({ clock, log });
   let isReady = false;
   let engines: EngineWatch | undefined;
   let pluginIssues = (): readonly string[] => [];
+  const allIssues = () => [...(options.drivers.disks?.issues ?? []), ...pluginIssues(), ...reactions.issues];
   const readiness = (): Readiness => {
     if (!isReady) return { status: 'stopping' };
     const silent = engines?.silent() ?? [];
     if (silent.length > 0) return { status: 'waiting', engines: silent };
-    const issues = [...(options.drivers.disks?.issues ?? []), ...pluginIssues(), ...reactions.issues];
+    const issues = allIssues();
     return { status: 'ready', ...(issues.length > 0 && { issues }) };
   };
   const stop = () => {
@@ -90,7 +93,13 @@ export async function boot(options: BootOptions): Promise<Booted> {
     reactions.measure(metrics);
     const eventTypes = plan.flatMap(({ plugin }) => Object.keys(plugin.emits ?? {}));
     measureProgram(metrics, { clock, runtime, eventTypes, services });
-    fillKits({ ...base, ...program, services, shared: { caller, decide: decisions.decide } });
+    const facts = programFacts({
+      ...{ ...base, ...options.deployment, ...options.drivers, startedAt, issues: allIssues },
+      about: options.about ?? { config: [], off: [] },
+      disks: options.drivers.disks,
+    });
+    const all = { ...services, program: facts };
+    fillKits({ ...base, ...program, services: all, shared: { caller, decide: decisions.decide } });
     life.atStop('leaks', () => tellLeaks({ ...base, log }));
     await life.start('actors', () => runtime.start());
     // Alone nobody else can answer, and nothing else happens before it is done.
@@ -357,6 +366,8 @@ export interface BootOptions {
   /** Aborted when the program is to end while it starts. */
   readonly signal?: AbortSignal;
   readonly log: Log;
+  /** For operators to read. Default: nothing. */
+  readonly about?: AboutProgram;
   /** Notes errors of plugins that came from nowhere as well; default: its own. */
   readonly troubles?: PluginTroubles;
   /** Something happened after which the process must end. */

@@ -52,6 +52,11 @@ export class DiskWatch {
     this.#stop();
   }
 
+  /** The disk of the data folder, as it was when it was looked at last. */
+  get data(): DiskState | undefined {
+    return this.#disks.find(({ name }) => name === 'data')?.state;
+  }
+
   /** What does not work because a disk is nearly full. Without numbers and folders: everyone may read them. */
   get issues(): string[] {
     const low = this.#disks.filter(({ isLow }) => isLow);

@@ -63,8 +63,13 @@ export class Lifetime {
         },
       });
     } finally {
-      this.#started.push({ name: id, ms: this.#clock.now() - began });
+      this.#started.push({ name: id, ms: this.#clock.now() - began, isPlugin: true });
     }
+  }
+
+  /** How long the start of a plugin took, ms; undefined for one that was not started. */
+  startOf(id: string): number | undefined {
+    return this.#started.find(({ name, isPlugin }) => isPlugin && name === id)?.ms;
   }
 
   /** A plugin is off; why, for `lines`. */
@@ -122,6 +127,7 @@ export class Lifetime {
 interface Started {
   readonly name: string;
   readonly ms: number;
+  readonly isPlugin?: true;
   /** Why it is off after all. */
   off?: string;
 }

@@ -70,9 +70,9 @@ async function ofCluster(settings: DriverSettings, { clock, log }: DriverContext
     import('../drivers/bus/kafka/index.ts'),
   ]);
   const { redis, kafka, node } = settings;
-  const ca = await pemOf('redis.ca', redis.ca);
+  const ca = await pemOf('redis.tls.ca', redis.tls.ca ?? redis.ca);
   const redisOptions = {
-    ...{ url: redis.url ?? '', sentinels: redis.sentinels, primary: redis.primary },
+    ...{ url: redis.url ?? '', sentinels: redis.sentinels, master: redis.master },
     ...{ namespace: redis.namespace, log },
     ...(ca !== undefined && { ca }),
   };
@@ -98,10 +98,11 @@ async function kafkaOptions(
   kafka: DriverSettings['kafka'],
 ): Promise<Omit<KafkaBusOptions, 'node' | 'clock' | 'log'>> {
   const { brokers, namespace, partitions, ssl, sasl, replication, minInsync } = kafka;
+  const paths = typeof ssl === 'object' ? ssl : kafka;
   const [ca, cert, key] = await Promise.all([
-    pemOf('kafka.ca', kafka.ca),
-    pemOf('kafka.cert', kafka.cert),
-    pemOf('kafka.key', kafka.key),
+    pemOf('kafka.ssl.ca', paths.ca),
+    pemOf('kafka.ssl.cert', paths.cert),
+    pemOf('kafka.ssl.key', paths.key),
   ]);
   const files = { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert, key }) };
   return {

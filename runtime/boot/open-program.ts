@@ -17,6 +17,7 @@ import { servicesOf } from './open-services.ts';
 import { type ConfiguredPlugin, planned } from './plan.ts';
 import { blobsOfPlugin } from './plugin-drivers.ts';
 import type { PluginTroubles } from './plugin-troubles.ts';
+import type { AboutProgram } from './program-facts.ts';
 
 /**
  * Starts the program that a config describes, up to where it serves HTTP. Faults name what is wrong and what to do; what had
@@ -65,7 +66,7 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     trustedProxies: config.http.trustedProxies.flatMap((text) => cidr(text) ?? []),
     decisions: { ...config.decisions, timeout: milliseconds(config.decisions.timeout) },
     ...(engines && { engines }),
-    ...{ signal: options.signal, troubles: options.troubles, log, onFatal },
+    ...{ signal: options.signal, troubles: options.troubles, about: options.about, log, onFatal },
   });
   let server: Awaited<ReturnType<typeof listen>> | undefined;
   const stop = async () => {
@@ -89,6 +90,7 @@ export interface ProgramOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly troubles: PluginTroubles;
+  readonly about: AboutProgram;
   /** Aborted when the program is to end while it starts. */
   readonly signal: AbortSignal;
   /** Something happened after which the process must end. */

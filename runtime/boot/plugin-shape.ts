@@ -1,4 +1,5 @@
 import type { Plugin } from '../../core/plugin/plugin.ts';
+import type { Offer } from '../../core/plugin/token.ts';
 
 /** Keys of a plugin that are lists, objects by name, functions. */
 const lists = ['needs', 'provides', 'resources', 'extends', 'derives', 'offers', 'actors'] as const;
@@ -39,6 +40,10 @@ export function shapeProblems(plugin: Plugin): string[] {
         .flatMap((entry, index) => (isObject(entry) ? [] : [index]))
         .map((index) => `${key}[${index}]: expected an object`),
     ),
+    ...(Array.isArray(plugin.offers) ? [...plugin.offers] : [])
+      .map((entry, index) => ({ entry: entry as Partial<Offer> | undefined, index }))
+      .filter(({ entry }) => isObject(entry) && typeof entry?.to?.id !== 'string')
+      .map(({ index }) => `offers[${index}].to: expected a collection`),
     ...objects
       .filter((key) => isThere(key) && !isObject(plugin[key]))
       .map((key) => `${key}: expected an object`),

@@ -17,6 +17,7 @@ import type { Volatile } from '../../core/ports/volatile.ts';
 import { type Booted, boot } from '../../runtime/boot/boot.ts';
 import { planned } from '../../runtime/boot/plan.ts';
 import { blobsOfPlugin } from '../../runtime/boot/plugin-drivers.ts';
+import type { AboutProgram } from '../../runtime/boot/program-facts.ts';
 import { type SqliteStore, sqliteStore } from '../../runtime/drivers/store/sqlite/index.ts';
 import { memoryVolatile } from '../../runtime/drivers/volatile/memory.ts';
 import type { OpenApi } from '../../runtime/http/openapi/document.ts';
@@ -112,6 +113,7 @@ export async function world(options: WorldOptions): Promise<World> {
       nodeId: 'local',
       ...(options.roles && { roles: options.roles }),
       ...(options.engines && { engines: options.engines }),
+      ...(options.about && { about: options.about }),
       ...(options.decisions && { decisions: options.decisions }),
       // Nobody else is there to see it: a shorter one would be a thousand heartbeats an hour in every test.
       nodeTimeout: 600_000,
@@ -336,6 +338,8 @@ interface WorldOptions {
   /** Default: all. */
   readonly roles?: readonly Role[];
   readonly engines?: Readonly<Record<string, () => Promise<unknown>>>;
+  /** What `/api/system` shows of the config. Default: nothing. */
+  readonly about?: AboutProgram;
   /** As `decisions` in the config, with its `timeout` in ms. */
   readonly decisions?: DecisionSettings;
   /** Id of the plugin that brings the driver for blobs. Default: blobs in memory, which outlive a crash. */

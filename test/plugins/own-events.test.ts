@@ -216,6 +216,8 @@ describe('an emit', () => {
     await expect(views.emit({ type, account, payload: () => {} })).rejects.toThrow('is not JSON');
     await expect(views.emit({ type, account, payload: 7n })).rejects.toThrow();
     await expect(views.emit({ type, account, id: 'a b' })).rejects.toThrow('visible ASCII');
+    for (const wrong of ['', 'a\nb', undefined as never])
+      await expect(views.emit({ type, account: wrong, id: 'a' })).rejects.toThrow('the id of an account');
     await expect(views.emit({ type, account, payload: 'x'.repeat(65_535) })).rejects.toMatchObject({
       ...{ code: 'events.payload_too_large', status: 413 },
     });
@@ -306,7 +308,7 @@ describe('a flood of events', () => {
     const plugin = { ...other.plugin, id: 'other', emits: { 'other.done': 'Done.' }, reactions: {} };
     await using w = await world({ plugins: [...plugins, views.plugin, plugin] });
     const { outcomes } = flood(views, 300);
-    expect(await other.emit({ type: 'other.done', account: '' })).toBe('ok');
+    expect(await other.emit({ type: 'other.done', account: 'theirs' })).toBe('ok');
     await w.advance('10s');
     expect(outcomes.ok).toBe(300);
   });

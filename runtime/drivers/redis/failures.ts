@@ -42,7 +42,7 @@ export function certificateRefusalOf(error: unknown): Fault | undefined {
   if (!/\bcertificate\b|CERT_/i.test(text)) return undefined;
   return new Fault('store.refused', {
     status: 500,
-    message: `redis.ca: the certificate of Redis is not accepted: ${textOf(error)}`,
+    message: `redis.tls.ca: the certificate of Redis is not accepted: ${textOf(error)}`,
   });
 }
 

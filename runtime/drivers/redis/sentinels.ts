@@ -6,9 +6,16 @@ export interface RedisPlace {
   readonly url: string;
   /** Authority that signed its certificate, as PEM. Default: those of the system. */
   readonly ca?: string | undefined;
-  /** URLs of sentinels, which say at which host and port the primary of this name is; the rest is as `url` has it. */
-  readonly sentinels?: readonly string[] | undefined;
-  readonly primary?: string | undefined;
+  /** They say at which host and port the primary of this name is; the rest is as `url` has it. */
+  readonly sentinels?: readonly Sentinel[] | undefined;
+  readonly master?: string | undefined;
+}
+
+interface Sentinel {
+  readonly host: string;
+  readonly port: number;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
 }
 
 /**
@@ -16,30 +23,32 @@ export interface RedisPlace {
  * Fault `store.unreachable` when none knows it.
  */
 export async function primaryOf(
-  { url, ca, sentinels = [], primary = 'mymaster' }: RedisPlace,
+  { url, ca, sentinels = [], master = 'mymaster' }: RedisPlace,
   { redis, ms }: { redis: Redis; ms: number },
 ): Promise<string> {
   if (sentinels.length === 0) return url;
   const reasons: string[] = [];
-  for (const sentinel of sentinels) {
+  const isSecure = url.startsWith('rediss:');
+  for (const { host: at, port: on, username, password } of sentinels) {
     const client = redis.createClient({
-      url: sentinel,
       socket: {
-        ...{ reconnectStrategy: false, connectTimeout: ms, socketTimeout: ms },
-        ...(ca !== undefined && sentinel.startsWith('rediss:') && { tls: true, ca }),
+        ...{ host: at, port: on, reconnectStrategy: false, connectTimeout: ms, socketTimeout: ms },
+        ...(isSecure && { tls: true, ...(ca !== undefined && { ca }) }),
       },
+      ...(username !== undefined && { username }),
+      ...(password !== undefined && { password }),
     });
     client.on('error', () => {});
     try {
       await client.connect();
-      const found = await client.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', primary]);
+      const found = await client.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master]);
       const [host, port] = (found ?? []) as unknown as string[];
       if (host !== undefined && port !== undefined) {
-        const at = new URL(url);
-        at.host = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-        return at.href;
+        const primary = new URL(url);
+        primary.host = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+        return primary.href;
       }
-      reasons.push(`it knows no "${primary}"`);
+      reasons.push(`it knows no "${master}"`);
     } catch (error) {
       reasons.push(textOf(error));
     } finally {

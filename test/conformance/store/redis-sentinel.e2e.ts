@@ -32,13 +32,18 @@ async function watched() {
 const written = async (store: RedisStore, id: string) =>
   (await create(store, [row({ id })]).catch(() => ({ outcome: 'failed' }))).outcome === 'ok';
 
+const placeOf = ({ url }: { readonly url: string }) => {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+};
+
 describe.skipIf(redis.isMissing)('a Redis with sentinels', () => {
   test('is found by them, and its replica is when it fails: as after a rollback', async () => {
     const { primary, replica, sentinel } = await watched();
     const [dead = 0] = await findFreePorts(1);
     const options = {
-      ...{ url: 'redis://somewhere:1', namespace: 'watched', log: silentLog, primary: 'main' },
-      sentinels: [`redis://127.0.0.1:${dead}`, sentinel.url],
+      ...{ url: 'redis://somewhere:1', namespace: 'watched', log: silentLog, master: 'main' },
+      sentinels: [{ host: '127.0.0.1', port: dead }, placeOf(sentinel)],
     };
     const [store, volatile] = [redisStore(options), redisVolatile(options)];
     try {
@@ -91,8 +96,8 @@ describe.skipIf(redis.isMissing)('a Redis with sentinels', () => {
   test('that none of them knows is told by the name, and waited for', async () => {
     const { primary, replica, sentinel } = await watched();
     const store = redisStore({
-      ...{ url: 'redis://somewhere:1', log: silentLog, primary: 'another' },
-      sentinels: [sentinel.url],
+      ...{ url: 'redis://somewhere:1', log: silentLog, master: 'another' },
+      sentinels: [placeOf(sentinel)],
     });
     await expect(store.acquire(1)).rejects.toMatchObject({
       ...{ code: 'store.unreachable', status: 503 },

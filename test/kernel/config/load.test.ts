@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { outdated } from '../../../config/contradictions.ts';
 import { driversOf } from '../../../config/drivers.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { concealed, secretsOf } from '../../../config/secrets.ts';
@@ -142,8 +143,8 @@ describe('config', () => {
     ['a role twice', { MILLRACE_ROLES: '["api", "api"]' }, /^roles: expected/],
     [
       'drivers that do not go together',
-      { MILLRACE_DRIVERS__JOBS: 'redis' },
-      'drivers: expected store, bus and jobs to be all "sqlite", or "redis", "kafka" and "redis"; they are "sqlite", "sqlite" and "redis"',
+      { MILLRACE_DRIVERS__STORE: 'redis', MILLRACE_REDIS__URL: 'redis://redis' },
+      'drivers: expected store and bus to be both "sqlite", or "redis" and "kafka"; they are "redis" and "sqlite"',
     ],
     [
       'a store of a plugin',
@@ -174,17 +175,27 @@ describe('config', () => {
     [
       'a certificate where nothing is encrypted',
       { MILLRACE_KAFKA__CA: '/ca.pem' },
-      'kafka.ca: needs kafka.ssl to be true',
+      'kafka.ca: needs kafka.ssl to be true; better set kafka.ssl.ca',
     ],
     [
       'half of a certificate',
+      { MILLRACE_KAFKA__SSL__CERT: '/cert.pem' },
+      'kafka.ssl.cert, kafka.ssl.key: expected both or neither',
+    ],
+    [
+      'half of a certificate under the former name',
       { MILLRACE_KAFKA__SSL: 'true', MILLRACE_KAFKA__CERT: '/cert.pem' },
-      'kafka.cert, kafka.key: expected both or neither',
+      'kafka.ssl.cert, kafka.ssl.key: expected both or neither',
+    ],
+    [
+      'TLS that is neither on nor off',
+      { MILLRACE_KAFKA__SSL: 'maybe' },
+      'kafka.ssl: expected true, false, or paths of PEM files: {"ca", "cert", "key"}',
     ],
     [
       'an authority for a Redis that shows no certificate',
-      { MILLRACE_REDIS__URL: 'redis://redis:6379', MILLRACE_REDIS__CA: '/ca.pem' },
-      'redis.ca: needs a redis.url that begins with rediss://',
+      { MILLRACE_REDIS__URL: 'redis://redis:6379', MILLRACE_REDIS__TLS__CA: '/ca.pem' },
+      'redis.tls.ca: needs a redis.url that begins with rediss://',
     ],
     [
       'a way to log in that there is not',
@@ -274,15 +285,46 @@ describe('config', () => {
   const s3 = { ...credentials, MILLRACE_S3__BUCKET: 'media' };
 
   it.each([
-    [{}, ['sqlite', 'sqlite', 'sqlite', 'fs']],
-    [{ ...s3 }, ['sqlite', 'sqlite', 'sqlite', 's3']],
-    [cluster, ['redis', 'kafka', 'redis', 'fs']],
-    [{ ...cluster, ...s3 }, ['redis', 'kafka', 'redis', 's3']],
-    [{ ...cluster, ...s3, MILLRACE_DRIVERS__BLOBS: 'fs' }, ['redis', 'kafka', 'redis', 'fs']],
+    [{}, ['sqlite', 'sqlite', 'fs']],
+    [{ ...s3 }, ['sqlite', 'sqlite', 's3']],
+    [cluster, ['redis', 'kafka', 'fs']],
+    [{ ...cluster, ...s3 }, ['redis', 'kafka', 's3']],
+    [{ ...cluster, ...s3, MILLRACE_DRIVERS__BLOBS: 'fs' }, ['redis', 'kafka', 'fs']],
   ])('has the drivers of its preset: %j', async (environment, expected) => {
     const config = await loadConfig(environment as Record<string, string>);
-    const { store, bus, jobs, blobs } = driversOf(config);
-    expect([store, bus, jobs, blobs]).toEqual(expected);
+    const { store, bus, blobs } = driversOf(config);
+    expect([store, bus, blobs]).toEqual(expected);
+  });
+
+  it('takes a set of drivers without a preset, and keys under their former names with a warning', async () => {
+    const { MILLRACE_PRESET: _, ...engines } = cluster;
+    const config = await loadConfig({
+      ...engines,
+      MILLRACE_DRIVERS__STORE: 'redis',
+      MILLRACE_DRIVERS__BUS: 'kafka',
+      MILLRACE_DRIVERS__JOBS: 'redis',
+      MILLRACE_KAFKA__SSL: 'true',
+      MILLRACE_KAFKA__CA: '/ca.pem',
+    });
+    expect(driversOf(config)).toEqual({ store: 'redis', bus: 'kafka', blobs: 'fs' });
+    expect(outdated(config)).toEqual([
+      'drivers.jobs has no effect any more. Remove it from the config.',
+      'kafka.ca is kafka.ssl.ca now. Rename it in the config.',
+    ]);
+  });
+
+  it('reads sentinels from the environment', async () => {
+    const config = await loadConfig({
+      MILLRACE_REDIS__SENTINELS:
+        '[{"host": "sentinel-1", "password": "of-the-sentinel"}, {"host": "10.0.0.2", "port": 26380}]',
+      MILLRACE_REDIS__MASTER: 'main',
+    });
+    const sentinels = [
+      { host: 'sentinel-1', port: 26_379, password: 'of-the-sentinel' },
+      { host: '10.0.0.2', port: 26_380 },
+    ];
+    expect(config.redis).toMatchObject({ master: 'main', sentinels });
+    expect(secretsOf(config)).toContain('of-the-sentinel');
   });
 
   it('knows its secrets, as they are written and as they are meant', async () => {

@@ -115,6 +115,7 @@ describe('config', () => {
         'it was written for version 1 of the plugin contract, and this program has version 3; change it for version 3, or run an older Millrace',
       ],
     ],
+    ["contract: '3',", ['contract: expected the number 3, not "3"']],
     [
       'contract: 4,',
       [

@@ -9,7 +9,7 @@ import { says } from '../../../core/http/http.ts';
 import { nothing } from '../../../core/http/operation.ts';
 import { contractVersion, type Plugin } from '../../../core/plugin/plugin.ts';
 import { field, resource } from '../../../core/plugin/resource.ts';
-import { token } from '../../../core/plugin/token.ts';
+import { offer, token } from '../../../core/plugin/token.ts';
 import { assetResource } from '../../../plugins/assets/contract.ts';
 import { stream, streams } from '../../../plugins/streams/contract.ts';
 import { planOf } from '../../../runtime/boot/plan.ts';
@@ -75,6 +75,13 @@ const rows: Record<string, [plugins: readonly Plugin[], problems: readonly strin
       'plugin broken: needs[0]: expected an object',
       'plugin broken: offers[0]: expected an object',
       'plugin broken: actors[0]: expected an object',
+    ],
+  ],
+  'an offer to nothing, as a collection that was forgotten gives it': [
+    [broken({ offers: [{ make: () => 1 }, offer(undefined as never, () => 1)] } as never)],
+    [
+      'plugin broken: offers[0].to: expected a collection',
+      'plugin broken: offers[1].to: expected a collection',
     ],
   ],
   'a token that nobody provides': [
