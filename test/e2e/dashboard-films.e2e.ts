@@ -315,6 +315,14 @@ describe.concurrent('the dashboard', () => {
       .first()
       .waitFor();
     expect(await reader.violations()).toEqual([]);
+    await page.getByRole('row', { name: /local \(this one\) ✓? ?Alive/ }).waitFor();
+    await page.getByRole('link', { name: 'Plugins' }).click();
+    await page.getByRole('row', { name: /^pages ✓? ?On adds to the dashboard/ }).waitFor();
+    await page.getByRole('link', { name: 'Config' }).click();
+    await page.getByRole('searchbox', { name: 'Key' }).fill('bootstrapKey');
+    await page.getByRole('row', { name: 'bootstrapKey •••• environment' }).waitFor();
+    expect(await page.content()).not.toContain(server.key);
+    expect(await reader.violations()).toEqual([]);
     await page.getByRole('link', { name: 'Reactions' }).click();
     await page.getByRole('heading', { name: 'No reaction fails' }).waitFor();
 
