@@ -107,7 +107,7 @@ function Tracks({ tracks }) {
     sampleRate ? `${count(sampleRate)} Hz` : fps ? `${count(fps)} fps` : '–';
   return html`<section class="stack" aria-label="Tracks">
     <h2>Tracks</h2>
-    <div class="scroll">
+    <div class="scroll" tabindex="0" role="region" aria-label="List of tracks">
       <table class="list">
         <thead><tr><th>Type</th><th>Codec</th><th>Size</th><th class="end">Pace</th><th class="end">Bitrate</th></tr></thead>
         <tbody>
