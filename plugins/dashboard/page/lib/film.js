@@ -16,7 +16,7 @@ export function Film({ playlist, file, poster, title }) {
     let player;
     let isOver = false;
     const start = async () => {
-      const { default: Hls } = await import('/dashboard/app/vendor/hls.js');
+      const { default: Hls } = await import('hls.js');
       if (isOver) return;
       if (!Hls.isSupported()) {
         element.src = localUrl(playlist);
