@@ -44,6 +44,7 @@ export function Film({ playlist, file, poster, title }) {
 export function Still({ thumbnail, storyboard }) {
   const box = useRef();
   const [cues, setCues] = useState();
+  const { failures, hasFailed, onError } = useRetry();
   const load = async () => {
     if (!storyboard || cues) return;
     try {
@@ -63,8 +64,33 @@ export function Still({ thumbnail, storyboard }) {
   };
   return html`<div class="still" ref=${box} onMouseEnter=${load} onMouseMove=${move} onMouseLeave=${leave}>
     <div class="moment"></div>
-    ${thumbnail ? html`<img src=${localUrl(thumbnail)} alt="" loading="lazy" />` : html`<span class="muted">No picture</span>`}
+    ${
+      thumbnail && !hasFailed
+        ? html`<img key=${failures} src=${localUrl(thumbnail)} alt="" loading="lazy" onError=${onError} />`
+        : html`<span class="muted">No picture</span>`
+    }
   </div>`;
+}
+
+/** ms after which a picture is asked for again. */
+const retryTimes = [2000, 5000, 10_000];
+
+/** A busy server answers 503 for a picture that it would have to make. */
+function useRetry() {
+  const [failures, setFailures] = useState(0);
+  const [hasFailed, setFailed] = useState(false);
+  const timer = useRef();
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const onError = () => {
+    setFailed(true);
+    const time = retryTimes[failures];
+    if (time === undefined) return;
+    timer.current = setTimeout(() => {
+      setFailures(failures + 1);
+      setFailed(false);
+    }, time);
+  };
+  return { failures, hasFailed, onError };
 }
 
 function cuesOf(text, url) {
