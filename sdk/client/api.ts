@@ -109,6 +109,25 @@ export type Asset = {
   readonly storyboardUrl?: string;
 };
 
+export type CurrentApiToken = {
+  /** Absent for the bootstrap key. */
+  readonly id?: string;
+  readonly name: string;
+  /** Account that it belongs to. */
+  readonly userId: string;
+  /** It is a key of the admin account. */
+  readonly isAdmin: boolean;
+  readonly access: {
+    readonly rules?: ReadonlyArray<{
+      readonly resources: readonly string[];
+      readonly methods?: ReadonlyArray<'get' | 'post' | 'put' | 'patch' | 'delete'>;
+    }>;
+    readonly cors?: {
+      readonly allowedOrigins: readonly string[];
+    };
+  };
+};
+
 export type HealthPoint = {
   /** Epoch milliseconds. */
   readonly time: number;
@@ -224,6 +243,17 @@ export type Reaction = {
   readonly error: string;
 };
 
+export type SignInCode = {
+  readonly code: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+};
+
+export type SignedIn = {
+  /** The secret of the new API key. */
+  readonly key: string;
+};
+
 export type Stream = {
   readonly id: string;
   readonly kind: 'stream';
@@ -296,6 +326,58 @@ export type Stream = {
   readonly mp4Url?: string;
   /** While active: a current picture, a public JPEG. */
   readonly thumbnailUrl?: string;
+};
+
+export type System = {
+  readonly version: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  /** The node that answers. */
+  readonly node: {
+    readonly id: string;
+    readonly roles: ReadonlyArray<'api' | 'media' | 'actors' | 'worker'>;
+  };
+  readonly nodes: ReadonlyArray<{
+    readonly id: string;
+    readonly roles: ReadonlyArray<'api' | 'media' | 'actors' | 'worker'>;
+    /** Where other nodes reach it. */
+    readonly url?: string;
+    /** Where encoders reach it. */
+    readonly ingestUrl?: string;
+    readonly region?: string;
+    /** Its heartbeats come. */
+    readonly isAlive: boolean;
+    /** Epoch milliseconds. */
+    readonly seenAt: number;
+  }>;
+  readonly plugins: ReadonlyArray<{
+    readonly id: string;
+    /** Absent for one that is not loaded. */
+    readonly summary?: string;
+    /** `failed`: it could not be started, or needs a plugin that could not. `off`: the config switches it off. */
+    readonly state: 'on' | 'failed' | 'off';
+    /** How long its start took, ms. */
+    readonly startMs?: number;
+    /** Why it failed, as the end of a sentence. The log says more. */
+    readonly error?: string;
+  }>;
+  readonly config: ReadonlyArray<{
+    readonly key: string;
+    /** As in the config. Absent: not set. A secret that is set is `••••`. */
+    readonly value?: unknown;
+    /** Where the value is from. */
+    readonly source: 'default' | 'file' | 'environment';
+    /** The value, or a part of it, is hidden. */
+    readonly isSecret: boolean;
+  }>;
+  /** The disk of the data folder; absent when the system does not answer. */
+  readonly disk?: {
+    readonly dataDir: string;
+    readonly freeBytes: number;
+    readonly totalBytes: number;
+  };
+  /** Those of `/health/ready`. */
+  readonly issues: readonly string[];
 };
 
 export type Target = {
@@ -489,6 +571,8 @@ export interface Api {
         readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly ApiToken[]>;
+  /** The API key of the request, and what it may do. Access rules do not limit this call. `GET /api/api-token/current` */
+  getCurrentApiToken(call?: CallOptions): Promise<CurrentApiToken>;
   /** One API key, without its secret. `GET /api/api-token/{id}` */
   getApiToken(call: {
       readonly id: string;
@@ -497,6 +581,18 @@ export interface Api {
   deleteApiToken(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
+  /** Creates a code that signs in once, within 5 minutes, with the access of the key of this request. 201. `POST /api/sign-in-code` */
+  createSignInCode(call: {
+      readonly body: {
+
+      };
+    } & OnceOptions): Promise<SignInCode>;
+  /** Takes a sign-in code and answers a new API key of its account, named "Dashboard". The code then works no more. `POST /api/sign-in` */
+  signIn(call: {
+      readonly body: {
+        readonly code: string;
+      };
+    } & CallOptions): Promise<SignedIn>;
   /** Lists streams and sessions, newest first. `GET /api/stream` */
   listStreams(call?: {
       readonly query?: {
@@ -1174,6 +1270,8 @@ export interface Api {
   deleteWebhook(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
+  /** The server: plugins, config in force, disk and issues of the node that answers, and all nodes. Secrets are hidden. Only for keys of the admin account. `GET /api/system` */
+  getSystem(call?: CallOptions): Promise<System>;
   /** Lists reactions of plugins that fail for more than a minute, or are parked; only for keys of the admin account. `GET /api/system/reactions` */
   listReactions(call?: {
       readonly query?: {
@@ -1232,8 +1330,11 @@ export const operations = {
   createAccount: { method: 'POST', path: '/api/account', isOnce: true },
   createApiToken: { method: 'POST', path: '/api/api-token', isOnce: true },
   listApiTokens: { method: 'GET', path: '/api/api-token' },
+  getCurrentApiToken: { method: 'GET', path: '/api/api-token/current' },
   getApiToken: { method: 'GET', path: '/api/api-token/{id}' },
   deleteApiToken: { method: 'DELETE', path: '/api/api-token/{id}' },
+  createSignInCode: { method: 'POST', path: '/api/sign-in-code', isOnce: true },
+  signIn: { method: 'POST', path: '/api/sign-in' },
   listStreams: { method: 'GET', path: '/api/stream' },
   createStream: { method: 'POST', path: '/api/stream', isOnce: true },
   listStreamSessions: { method: 'GET', path: '/api/stream/{id}/sessions' },
@@ -1274,6 +1375,7 @@ export const operations = {
   getWebhook: { method: 'GET', path: '/api/webhook/{id}' },
   replaceWebhook: { method: 'PUT', path: '/api/webhook/{id}' },
   deleteWebhook: { method: 'DELETE', path: '/api/webhook/{id}' },
+  getSystem: { method: 'GET', path: '/api/system' },
   listReactions: { method: 'GET', path: '/api/system/reactions' },
   getReaction: { method: 'GET', path: '/api/system/reactions/{id}' },
   deleteReaction: { method: 'DELETE', path: '/api/system/reactions/{id}' },
