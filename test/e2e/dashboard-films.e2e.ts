@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from './harness/chromium.ts';
@@ -13,11 +11,9 @@ import { openReader } from './harness/dashboard-reader.ts';
 import { encode } from './harness/encoders.ts';
 import { type HookReceiver, startHookReceiver } from './harness/hook-receiver.ts';
 import { root, type Server, startServer } from './harness/server.ts';
+import { checkSnippets } from './harness/signature-code.ts';
 import { upload } from './harness/uploads.ts';
 import { until } from './harness/wait.ts';
-
-const signaturesOfPage = '../../plugins/dashboard/page/lib/signatures.js';
-const { signatures } = (await import(signaturesOfPage)) as { signatures: { id: string; code: string }[] };
 
 /** The dashboard: films, tasks, webhooks, keys, events, the system, and what plugins add. */
 const folder = mkdtempSync(join(tmpdir(), 'millrace-dashboard-'));
@@ -367,36 +363,4 @@ const pages = [
 async function isRefused(key: string) {
   const answer = await fetch(`${server.url}/api/asset`, { headers: { authorization: `Bearer ${key}` } });
   return answer.status === 401;
-}
-
-/** Runs the code that the page shows on a delivery as it came, and on one whose body was changed. */
-async function checkSnippets(delivery: Delivery) {
-  const runs = [runNode, runPython];
-  const checks = runs.flatMap((run) => [run(delivery), run({ ...delivery, body: `${delivery.body} ` })]);
-  expect(await Promise.all(checks)).toEqual(runs.flatMap(() => ['true', 'false']));
-}
-
-interface Delivery {
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  readonly secret: string;
-}
-
-const codeOf = (id: string) => signatures.find((one) => one.id === id)?.code ?? '';
-const runFile = promisify(execFile);
-
-async function runNode(delivery: Delivery): Promise<string> {
-  const dir = mkdtempSync(join(folder, 'node-'));
-  const script = `${codeOf('node')}\nconst delivery = ${JSON.stringify(delivery)};
-console.log(isGenuine({ ...delivery, body: Buffer.from(delivery.body) }));`;
-  writeFileSync(join(dir, 'check.mjs'), script);
-  return (await runFile('node', [join(dir, 'check.mjs')])).stdout.trim();
-}
-
-async function runPython({ headers, body, secret }: Delivery): Promise<string> {
-  const script = `${codeOf('python')}\nimport json, sys
-d = json.loads(sys.argv[1])
-print(str(is_genuine(d["headers"], d["body"].encode(), d["secret"])).lower())`;
-  const given = JSON.stringify({ headers, body, secret });
-  return (await runFile('python3', ['-c', script, given])).stdout.trim();
 }

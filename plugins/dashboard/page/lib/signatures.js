@@ -1,6 +1,6 @@
 /**
  * How a receiver checks that a delivery came from this server (Standard Webhooks): an HMAC-SHA256 of `id.timestamp.body`, in base64.
- * `webhook-signature` has one `v1,…` for each secret in force. Run by test/e2e/dashboard-films.e2e.ts.
+ * `webhook-signature` has one `v1,…` for each secret in force. Node and Python are run by test/e2e/harness/signature-code.ts.
  */
 export const signatures = [
   {
