@@ -4,8 +4,10 @@ import { extname, join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
+import { object, oneOf, optional } from '../../core/base/schema.ts';
 import { says } from '../../core/http/http.ts';
-import { text } from '../../core/http/operation.ts';
+import { json, text } from '../../core/http/operation.ts';
+import { dashboardColumns, dashboardPages, dashboardPanels } from '../../core/plugin/face.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 
 /** `/`: the pages on which people run their deployment. They use the public API, and nothing else. */
@@ -15,7 +17,7 @@ export default definePlugin({
   faults: {
     'dashboard.not_found': { status: 404, meaning: 'The dashboard has no such file.' },
   },
-  routes() {
+  routes(kit) {
     const files = pageFiles();
     const page = readFileSync(join(pageFolder, 'index.html'), 'utf8');
     const policy = policyOf(page);
@@ -26,6 +28,23 @@ export default definePlugin({
     // Its files come before the pages: a reader of the document takes the first path that fits.
     return new Elysia()
       .get('/', shown, saysPage('dashboardHome', 'The dashboard.'))
+      .get(
+        '/dashboard/extensions.json',
+        () =>
+          Response.json(
+            {
+              pages: kit.offered(dashboardPages),
+              panels: kit.offered(dashboardPanels),
+              columns: kit.offered(dashboardColumns),
+            },
+            { headers: safe },
+          ),
+        says('What plugins add to the dashboard: pages, panels and columns.', {
+          name: 'dashboardExtensions',
+          isOpen: true,
+          answers: { 200: json(extensionsSchema, 'What is enabled now.') },
+        }),
+      )
       .get(
         '/dashboard/app/*',
         ({ params }) => {
@@ -47,6 +66,31 @@ export default definePlugin({
       )
       .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf));
   },
+});
+
+const module = Type.String({ examples: ['/acme/page.js'] });
+const title = Type.String({ examples: ['Views'] });
+const extensionId = Type.String({ examples: ['acme-views'] });
+const extensionsSchema = object({
+  pages: Type.Array(
+    object({
+      ...{ id: extensionId, title, module },
+      scope: optional.string({ description: 'Path below `/api` that a key must be allowed to GET.' }),
+    }),
+  ),
+  panels: Type.Array(
+    object({ id: extensionId, title, module, on: oneOf(['stream', 'asset'], { examples: ['stream'] }) }),
+  ),
+  columns: Type.Array(
+    object({
+      resource: oneOf(['stream', 'asset', 'session', 'task', 'webhook'], { examples: ['stream'] }),
+      field: Type.String({ examples: ['views'] }),
+      title,
+      format: Type.Optional(
+        oneOf(['text', 'number', 'bytes', 'duration', 'moment', 'flag'], { examples: ['number'] }),
+      ),
+    }),
+  ),
 });
 
 const pathOf = { file: Type.String({ examples: ['streams'] }) };

@@ -1,6 +1,9 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { access, call, key, signIn } from './lib/api.js';
+import { Dock } from './lib/dock.js';
+import { startEvents } from './lib/events.js';
+import { extensions, loadExtensions, PluginPage, pluginEntries } from './lib/extensions.js';
 import { Frame } from './lib/frame.js';
 import { html } from './lib/html.js';
 import { Bones, Empty, Head, Problem } from './lib/parts.js';
@@ -14,11 +17,20 @@ const pages = {
   session: () => import('./pages/session.js'),
   stream: () => import('./pages/stream.js'),
   streams: () => import('./pages/streams.js'),
+  assets: () => import('./pages/assets.js'),
+  asset: () => import('./pages/asset.js'),
+  tasks: () => import('./pages/tasks.js'),
+  task: () => import('./pages/task.js'),
+  webhooks: () => import('./pages/webhooks.js'),
+  webhook: () => import('./pages/webhook.js'),
+  events: () => import('./pages/events.js'),
+  keys: () => import('./pages/keys.js'),
+  system: () => import('./pages/system.js'),
 };
 
 function App() {
   if (!key.value) return html`<${SignIn} />`;
-  return html`<${Frame} more=${[]}><${Page} /><//>`;
+  return html`<${Frame} more=${pluginEntries()}><${Page} /><${Dock} /><//>`;
 }
 
 function Page() {
@@ -32,6 +44,8 @@ function Page() {
       () => setLoaded({ of: first, problem: 'This page did not load. Is the server running?' }),
     );
   }, [first]);
+  const page = load ? undefined : extensions.value.pages.find(({ id }) => id === first);
+  if (page) return html`<${PluginPage} page=${page} id=${rest[0] && decodeURIComponent(rest[0])} />`;
   if (!load)
     return html`<${Head} title="Not found" /><${Empty} title="There is no such page"><a href="/">Go home</a><//>`;
   if (loaded.of !== first) return html`<${Bones} />`;
@@ -57,7 +71,7 @@ async function takeCode() {
   }
 }
 
-await takeCode();
+await Promise.all([takeCode(), loadExtensions()]);
 if (key.value && !access.value) {
   try {
     access.value = await call('GET', '/api/api-token/current');
@@ -65,4 +79,5 @@ if (key.value && !access.value) {
     // Everything is shown then, and the server says what it refuses.
   }
 }
+startEvents();
 render(html`<${App} />`, document.querySelector('#app'));

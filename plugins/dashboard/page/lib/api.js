@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { MillraceError, millrace } from 'millrace/client';
 import { mayDo } from './access.js';
+import { randomId } from './random-id.js';
 
 /** The reader's API key; undefined: not signed in. Kept for the tab, or for the browser if they asked for it. */
 export const key = signal(
@@ -40,7 +41,7 @@ export async function call(method, path, { body, query, signal } = {}) {
 /** As `call`, with what the headers say: the address of the next page of a list, and how many there are where `count=1` asked. */
 export async function callWhole(method, path, { body, query, signal } = {}) {
   try {
-    const idempotencyKey = method === 'POST' ? crypto.randomUUID() : undefined;
+    const idempotencyKey = method === 'POST' ? randomId() : undefined;
     const response = await client.value.request({ method, path, body, query, signal, idempotencyKey });
     const text = await response.text();
     const count = response.headers.get('x-total-count');

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { client, key } from './api.js';
+import { allows, client, key } from './api.js';
 
 /** Between a lost connection and the bar that says so, ms. */
 const patience = 3000;
@@ -14,6 +14,14 @@ export const lostSince = signal(undefined);
 const listeners = new Set();
 let last;
 let running;
+/** What the key may do is known, or cannot be. */
+let isReady = false;
+
+/** Follows the events of whoever is signed in, from now on. */
+export function startEvents() {
+  isReady = true;
+  follow();
+}
 
 /** Calls `listener(event)` for each event from now on. Returns what ends that. */
 export function onEvent(listener) {
@@ -25,7 +33,7 @@ export function onEvent(listener) {
 function follow() {
   running?.abort();
   running = undefined;
-  if (document.hidden || !key.value) return;
+  if (!isReady || document.hidden || !key.value || !allows('GET', 'events')) return;
   const controller = new AbortController();
   running = controller;
   void listen(controller.signal);

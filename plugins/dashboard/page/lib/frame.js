@@ -13,7 +13,9 @@ import { switchTheme } from './theme.js';
 export function Frame({ more, children }) {
   const [isFolded, setFolded] = useState(localStorage.getItem('millrace.folded') === '1');
   const [isSearching, setSearching] = useState(false);
-  const shown = [...entries.filter(({ path }) => path === undefined || allows('GET', path)), ...more];
+  const own = entries.filter(({ path }) => path === undefined || allows('GET', path));
+  const isLast = ({ id }) => id === 'keys' || id === 'system';
+  const shown = [...own.filter((entry) => !isLast(entry)), ...more, ...own.filter(isLast)];
   useEffect(() => pageKeys(() => setSearching(true)), []);
   const fold = () => {
     localStorage.setItem('millrace.folded', isFolded ? '' : '1');

@@ -1,5 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { callWhole } from './api.js';
+import { deletionProblem, leaving } from './deletion.js';
+import { pluginColumns } from './extensions.js';
 import { html } from './html.js';
 import { useLoad } from './load.js';
 import { Bones, Problem } from './parts.js';
@@ -15,8 +17,9 @@ const pageSize = 50;
  * - `columns`: `{title, cell(row), order?, isEnd?}`; `order` names the field that it can be sorted by.
  * - `filters`: `{id, title, options?: [value, title][]}`; without options it is a text that the field contains.
  * - `hrefOf(row)`: the page of a row. `on(event)`: whether an event changes the list. `empty`: shown when nothing is there at all.
+ * - `view(rows)`: in place of the table. `turn`: another value loads the list again.
  */
-export function List({ path, query = {}, columns, filters = [], hrefOf, on, every, empty, onRow, chosen }) {
+export function List({ path, query = {}, filters = [], hrefOf, on, every, empty, view, turn, ...table }) {
   const { query: url } = place.value;
   const order = url.get('order') ?? '';
   const cursor = url.get('cursor') ?? '';
@@ -30,15 +33,16 @@ export function List({ path, query = {}, columns, filters = [], hrefOf, on, ever
     ...(wanted.some((value) => value !== '') && { filters: filtersOf(filters, wanted) }),
   };
   const { data, error, isLoading } = useLoad(() => callWhole('GET', path, { query: asked }), {
-    deps: [path, JSON.stringify(asked)],
+    deps: [path, JSON.stringify(asked), turn],
     on,
     every,
   });
-  const table = useRef();
-  useEffect(() => rowKeys(table), []);
+  const box = useRef();
+  useEffect(() => rowKeys(box), []);
 
   const isNarrowed = cursor !== '' || wanted.some((value) => value !== '');
   if (data && data.body.length === 0 && !isNarrowed && empty) return empty;
+  const rows = data?.body.filter(({ id }) => !leaving.value.has(id));
   const next = data?.next?.searchParams.get('cursor');
   return html`<div>
     ${
@@ -47,43 +51,44 @@ export function List({ path, query = {}, columns, filters = [], hrefOf, on, ever
       ${filters.map((filter, index) => html`<${Filter} ...${filter} value=${wanted[index]} isFirst=${index === 0} />`)}
     </div>`
     }
-    <${Problem} text=${error} />
+    <${Problem} text=${error ?? deletionProblem.value} />
     ${data === undefined && isLoading && html`<${Bones} rows=${6} />`}
-    ${
-      data &&
-      html`<div class="scroll" ref=${table}>
-      <table class="list">
-        <thead>
-          <tr>
-            ${columns.map((column) => html`<${Title} ...${column} now=${order} />`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${data.body.map(
-            (
-              row,
-            ) => html`<tr key=${row.id} tabindex="-1" class=${chosen === row.id ? 'chosen' : ''} data-href=${hrefOf?.(row)} onClick=${onRow && (() => onRow(row))}>
-              ${columns.map(
-                ({ cell, isEnd }, index) => html`<td class=${isEnd ? 'end' : ''}>
-                  ${index === 0 && hrefOf ? html`<a class="fill" href=${hrefOf(row)}>${cell(row)}</a>` : cell(row)}
-                </td>`,
-              )}
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`
-    }
+    <div class="scroll" ref=${box} tabindex=${hrefOf ? undefined : 0}>
+      ${rows?.length > 0 && (view ? view(rows) : html`<${Table} ...${table} columns=${[...table.columns, ...pluginColumns(path)]} rows=${rows} hrefOf=${hrefOf} order=${order} />`)}
+    </div>
     ${data?.body.length === 0 && html`<p class="muted">Nothing fits. <a href=${location.pathname}>Show all</a></p>`}
     ${
       data &&
-      html`<p class="row">
+      html`<p class="row foot">
       <span class="muted">${data.count === undefined ? '' : `${data.count} in all`}</span>
       ${cursor && html`<a class="button" href=${withQuery({ cursor: undefined })}>First page</a>`}
       ${next && html`<a class="button" rel="next" href=${withQuery({ cursor: next })}>Next page</a>`}
     </p>`
     }
   </div>`;
+}
+
+function Table({ rows, columns, hrefOf, onRow, chosen, order }) {
+  return html`<table class="list">
+    <thead>
+      <tr>
+        ${columns.map((column) => html`<${Title} ...${column} now=${order} />`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (
+          row,
+        ) => html`<tr key=${row.id} tabindex="-1" class=${chosen === row.id ? 'chosen' : ''} data-href=${hrefOf?.(row)} onClick=${onRow && (() => onRow(row))}>
+          ${columns.map(
+            ({ cell, isEnd }, index) => html`<td class=${isEnd ? 'end' : ''}>
+              ${index === 0 && hrefOf ? html`<a class="fill" href=${hrefOf(row)}>${cell(row)}</a>` : cell(row)}
+            </td>`,
+          )}
+        </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }
 
 function filtersOf(filters, wanted) {
@@ -125,14 +130,14 @@ function Title({ title, order, now, isEnd }) {
 }
 
 /** `j` and `k` move through the rows, Enter opens one. */
-function rowKeys(table) {
+function rowKeys(box) {
   const move = (event) => {
     if (event.defaultPrevented || isTyping(event) || event.metaKey || event.ctrlKey) return;
     if (!['j', 'k', 'Enter'].includes(event.key)) return;
-    const rows = [...(table.current?.querySelectorAll('tbody tr') ?? [])];
+    const rows = [...(box.current?.querySelectorAll('[data-href]') ?? [])];
     const at = rows.indexOf(document.activeElement);
     if (event.key === 'Enter') {
-      if (at >= 0 && rows[at].dataset.href) go(rows[at].dataset.href);
+      if (at >= 0 && rows[at].tagName !== 'A') go(rows[at].dataset.href);
       return;
     }
     const to = event.key === 'j' ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0);

@@ -93,12 +93,12 @@ export function Field({ label, hint, children }) {
 }
 
 /** A dialog over the page. Closed by Escape and by `onClose`. */
-export function Dialog({ title, onClose, children }) {
+export function Dialog({ title, className, onClose, children }) {
   const ref = useRef();
   useEffect(() => {
     ref.current.showModal();
   }, []);
-  return html`<dialog ref=${ref} aria-label=${title} onClose=${onClose}>
+  return html`<dialog ref=${ref} class=${className} aria-label=${title} onClose=${onClose}>
     <div class="stack"><h2>${title}</h2>${children}</div>
   </dialog>`;
 }

@@ -1,0 +1,84 @@
+import { bytes, count } from '../lib/format.js';
+import { html } from '../lib/html.js';
+import { Dot, Time } from '../lib/parts.js';
+import { go, place, withQuery } from '../lib/place.js';
+
+/** What each node does, and the disk of the one that answered. */
+export function Nodes({ system: { node, nodes, disk } }) {
+  return html`<section class="stack" aria-label="Nodes">
+    <h2>Nodes</h2>
+    ${disk && html`<p class="muted">Data of this node: ${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)} free in <code>${disk.dataDir}</code></p>`}
+    <div class="scroll" tabindex="0" role="region" aria-label="List of nodes">
+      <table class="list">
+        <thead><tr><th>Node</th><th>State</th><th>Roles</th><th>Region</th><th>URL</th><th>Last seen</th></tr></thead>
+        <tbody>
+          ${nodes.map(
+            ({ id, roles, region, url, isAlive, seenAt }) => html`<tr key=${id}>
+              <td class="mono" title=${id}>${id}${id === node.id && ' (this one)'}</td>
+              <td><${Dot} kind=${isAlive ? 'good' : 'bad'}>${isAlive ? 'Alive' : 'Silent'}<//></td>
+              <td>${roles.join(', ')}</td>
+              <td>${region ?? '–'}</td>
+              <td>${url ?? '–'}</td>
+              <td><${Time} at=${seenAt} /></td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+const states = { on: ['good', 'On'], failed: ['bad', 'Failed'], off: ['quiet', 'Off'] };
+
+export function Plugins({ plugins }) {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Plugins">
+    <table class="list">
+      <thead><tr><th>Plugin</th><th>State</th><th>What it does</th><th class="end">Started in</th></tr></thead>
+      <tbody>
+        ${plugins.map(({ id, state, summary, startMs, error }) => {
+          const [kind, word] = states[state];
+          return html`<tr key=${id}>
+            <td title=${id}>${id}</td>
+            <td><${Dot} kind=${kind}>${word}<//></td>
+            <td title=${error ?? summary}>${error ?? summary ?? '–'}</td>
+            <td class="end">${startMs === undefined ? '–' : `${count(Math.round(startMs))} ms`}</td>
+          </tr>`;
+        })}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** The config in force: where each value came from. Secrets are hidden by the server. */
+export function Config({ config }) {
+  const { query } = place.value;
+  const wanted = query.get('key') ?? '';
+  const isSetOnly = query.get('set') === '1';
+  const rows = config.filter(
+    ({ key, source }) => key.includes(wanted) && (!isSetOnly || source !== 'default'),
+  );
+  const set = (changes) => go(withQuery(changes), { replace: true });
+  return html`<div class="filters" role="search">
+      <input type="search" aria-label="Key" placeholder="Key" data-filter value=${wanted} onInput=${({ target }) => set({ key: target.value })} />
+      <label class="row"><input type="checkbox" checked=${isSetOnly} onChange=${({ target }) => set({ set: target.checked ? '1' : '' })} /> Only what was set</label>
+    </div>
+    <div class="scroll" tabindex="0" role="region" aria-label="Config in force">
+      <table class="list">
+        <thead><tr><th>Key</th><th>Value</th><th>From</th></tr></thead>
+        <tbody>
+          ${rows.map(
+            ({ key, value, source }) => html`<tr key=${key}>
+              <td title=${key}><code>${key}</code></td>
+              <td><code title=${textOf(value)}>${textOf(value)}</code></td>
+              <td class=${source === 'default' ? 'muted' : ''}>${source}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`;
+}
+
+const textOf = (value) => {
+  if (value === undefined) return 'not set';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Server } from './server.ts';
+
+/** A reader of the dashboard: one tab, signed in. */
+export interface Reader extends AsyncDisposable {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Opens a page of the dashboard and waits for its title. */
+  open(path: string, title: string | RegExp): Promise<void>;
+  /** What the browser complained about: exceptions, `console.error`, broken policies, requests to other hosts. */
+  readonly complaints: readonly string[];
+  /** Violations that axe calls serious or critical. */
+  violations(): Promise<string[]>;
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export async function openReader(
+  browser: Browser,
+  { server, key = server.key, theme = 'light', width = 1280 }: ReaderOptions,
+): Promise<Reader> {
+  const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 860 } });
+  // What a sign-in leaves behind.
+  await context.addInitScript((signedIn) => sessionStorage.setItem('millrace.key', signedIn), key);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (line) => {
+    const text = `${line.text()} (${line.location().url})`;
+    // A busy machine makes no picture, and the page asks for it again.
+    if (line.type() === 'error' && !/ 503 .*\/thumbnail\.jpg\)$/.test(text)) complaints.push(text);
+  });
+  page.on('request', (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (protocol.startsWith('http') && host !== new URL(server.url).host) complaints.push(request.url());
+  });
+  return {
+    page,
+    context,
+    complaints,
+    async open(path, title) {
+      await page.goto(server.url + path);
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    },
+    async violations() {
+      // The policy of the page refuses a script element.
+      await page.evaluate(axe);
+      return page.evaluate(async () => {
+        const { run } = (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
+        const { violations } = await run();
+        return violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+      });
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+interface ReaderOptions {
+  readonly server: Server;
+  readonly key?: string;
+  readonly theme?: 'light' | 'dark';
+  readonly width?: number;
+}
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
