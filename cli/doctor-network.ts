@@ -75,13 +75,10 @@ export async function engineFindings(config: Config): Promise<readonly Finding[]
   if (store === 'sqlite') found.push({ state: 'ok', about: 'engine', says: 'SQLite, in dataDir' });
   else {
     const { url, sentinels } = config.redis;
-    const urls = sentinels.length > 0 ? sentinels : url === undefined ? [] : [url];
-    for (const at of urls) {
-      const { hostname, port } = new URL(at);
-      found.push(
-        reached('Redis', { host: hostname, port: Number(port || (sentinels.length > 0 ? 26_379 : 6379)) }),
-      );
-    }
+    const at = url === undefined ? undefined : new URL(url);
+    const own = at && { host: at.hostname, port: Number(at.port || 6379) };
+    const places = sentinels.length > 0 ? sentinels : own ? [own] : [];
+    for (const place of places) found.push(reached('Redis', place));
   }
   if (bus === 'kafka')
     for (const broker of config.kafka.brokers) {
