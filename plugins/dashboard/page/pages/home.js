@@ -107,7 +107,7 @@ function OnAir({ streams }) {
           ingestRate,
           viewerCount,
           issues,
-        }) => html`<a class="card still" key=${id} href=${`/dashboard/stream/${id}`}>
+        }) => html`<a class="card on-air-tile" key=${id} href=${`/dashboard/stream/${id}`}>
           <${Still} playbackId=${playbackId} name=${name} />
           <div class="stack tight">
             <div class="row between"><strong class="ellipsis">${name}</strong>

@@ -106,7 +106,7 @@ function Metrics() {
   const uptime = sumOf(data.now.samples, 'millrace_uptime_seconds');
   return html`<section class="stack" aria-label="Figures of this node">
     <h2>This node <span class="muted">up for ${duration(uptime)}</span></h2>
-    <div class="figures">
+    <div class="metrics">
       ${figures.map(({ title, of }) => html`<div class="card"><span class="muted">${title}</span><strong>${of(data.now, data.before)}</strong></div>`)}
     </div>
     <p class="muted">All of them: <a href="/metrics" target="_blank">/metrics</a></p>
