@@ -52,6 +52,9 @@ export async function write(asked: Write, options: WriterOptions): Promise<Done 
         },
         ...(asked.body !== undefined && { body: JSON.stringify(asked.body) }),
         signal: AbortSignal.timeout(bound),
+        // Over a kept connection that dies, Bun sends again by itself, and reports of the second attempt alone: a write that was
+        // carried out would be taken for one that was refused.
+        keepalive: false,
       });
       const text = await answer.text();
       const took = performance.now() - began;
