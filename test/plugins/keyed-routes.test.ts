@@ -31,9 +31,21 @@ const open = [
     'GET /watch/film.js',
     'GET /watch/look-up.js',
     'GET /watch/watch.css',
+    ...['playback', 'live-config', 'dvr', 'media-chrome'].map((name) => `GET /watch/${name}.js`),
+    ...['embed', 'broadcast', 'options', 'keys', 'qualities', 'host'].map(
+      (name) => `GET /watch/embed/${name}.js`,
+    ),
+    ...['GET /watch/embed/embed.css', 'GET /embed/player.js', 'GET /embed/:playbackId'],
+    ...['GET /oembed', 'OPTIONS /oembed'],
     'GET /watch/:playbackId',
   ],
-  ...['POST /api/sign-in', 'GET /', 'GET /dashboard/app/*', 'GET /dashboard/*'],
+  ...[
+    'POST /api/sign-in',
+    'GET /',
+    'GET /dashboard/extensions.json',
+    'GET /dashboard/app/*',
+    'GET /dashboard/*',
+  ],
   ...['GET /docs', 'GET /docs/docs.css', 'GET /docs/docs.js', 'GET /docs/schema.js', 'GET /docs/try.js'],
 ];
 

@@ -139,7 +139,8 @@ describe('what a plugin offers', () => {
     ]);
     await expectTheRestToWork(w);
     expect(await issuesOf(w)).toEqual([told('offer playables'), told('offer streams.publish-terms')]);
-    expect(await metricsOf(w)).toContain(counted('offer playables', 1));
+    // Playback and the watch page ask for it.
+    expect(await metricsOf(w)).toContain(counted('offer playables', 2));
   });
 
   it.each([
