@@ -4,7 +4,7 @@ import { launchBrowser, openViewer } from './harness/chromium.ts';
 import { broadcast } from './harness/ffmpeg.ts';
 import { readMediaPlaylist } from './harness/playlist.ts';
 import { type Server, startServer } from './harness/server.ts';
-import { lasting } from './harness/wait.ts';
+import { lasting, until } from './harness/wait.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -24,11 +24,12 @@ test('kill -9 of the server in a broadcast: same session, same URL, the player r
   const [session] = await server.api.listSessions(stream.id);
   const before = await readMediaPlaylist(server.playlistUrl(stream.playbackId));
 
-  const writer = writeUntilCut(server);
+  const created: Created[] = [];
+  const writer = writeUntilCut(server, created);
   await lasting(2000);
+  await until('writes', () => created.length > 10, { within: 20_000 });
   await server.kill('SIGKILL');
-  const { created, renamed } = await writer;
-  expect(created.length).toBeGreaterThan(10);
+  const renamed = await writer;
   await server.restart();
 
   // More than any buffer from before the crash can hold.
@@ -49,10 +50,14 @@ test('kill -9 of the server in a broadcast: same session, same URL, the player r
   expect([`name ${renamed.acknowledged}`, `name ${renamed.acknowledged + 1}`]).toContain(target.name);
 });
 
+interface Created {
+  readonly id: string;
+  readonly name: string;
+}
+
 /** Creates and renames streams one after another until the server does not answer; hands back what was acknowledged. */
-async function writeUntilCut(server: Server) {
+async function writeUntilCut(server: Server, created: Created[]) {
   const { id } = await server.api.createStream({ name: 'name 0' });
-  const created: { id: string; name: string }[] = [];
   let acknowledged = 0;
   try {
     for (;;) {
@@ -62,6 +67,6 @@ async function writeUntilCut(server: Server) {
       acknowledged += 1;
     }
   } catch {
-    return { created, renamed: { id, acknowledged } };
+    return { id, acknowledged };
   }
 }
