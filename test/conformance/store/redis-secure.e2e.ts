@@ -69,7 +69,10 @@ describe.skipIf(redis.isMissing)('a Redis over TLS, with users', () => {
       return fault;
     };
     const stranger = await refused({ ca: undefined });
-    expect(stranger).toMatchObject({ code: 'store.refused', message: expect.stringMatching(/^redis\.tls\.ca: /) });
+    expect(stranger).toMatchObject({
+      code: 'store.refused',
+      message: expect.stringMatching(/^redis\.tls\.ca: /),
+    });
     for (const user of ['app:wrong', 'nobody:p%40ss%20word', ''])
       expect(await refused({ url: at(user).replace('//@', '//') })).toMatchObject({ code: 'store.refused' });
   });
