@@ -35,14 +35,20 @@ async function seesTheBeginning(viewer: Viewer): Promise<void> {
     { within: 30_000 },
   );
   const before = await viewer.sample();
-  await viewer.watch(4 * fps, { within: 30_000 });
-  const later = await viewer.frameNumber();
-  expect(later).toBeGreaterThan(number + 3 * fps);
+  // A busy browser also counts pictures that it decodes on its way there.
+  const later = await until(
+    'pictures of 3 s more',
+    async () => {
+      const seen = await viewer.frameNumber();
+      return seen !== null && seen > number + 3 * fps ? seen : undefined;
+    },
+    { within: 30_000 },
+  );
   const after = await viewer.sample();
   expect(after, after.notes.join('\n')).toMatchObject({ error: null, fatalErrors: 0 });
   // It plays what it says: a busy browser leaves pictures out, which are watched for longer then.
   const played = (after.currentTime - before.currentTime) * fps;
-  expect(Math.abs((later ?? 0) - number - played)).toBeLessThan(2 * fps);
+  expect(Math.abs(later - number - played)).toBeLessThan(2 * fps);
   expect(after.currentTime).toBeGreaterThan(before.currentTime + 2);
   // It goes on being live meanwhile.
   await until('the end to move', async () => (await viewer.seekable()).end > end + 4, { within: 30_000 });
