@@ -1,19 +1,20 @@
 import { signal } from '@preact/signals';
 import { allows, client, key } from './api.js';
 
-/** Between a lost connection and the bar that says so, ms. */
-const patience = 3000;
+/** Between two looks at whether the server answers, ms. */
+const lookEvery = 2000;
 /** Events that are kept for pages that open later. */
 const kept = 200;
 
 /** The newest events of the account, newest first. */
 export const recent = signal([]);
-/** Epoch ms since when the server has not answered; undefined: it does. */
-export const lostSince = signal(undefined);
+/** The server did not answer two looks in a row: what is shown may be old. */
+export const isLost = signal(false);
 
 const listeners = new Set();
 let last;
 let running;
+let failedLooks = 0;
 /** What the key may do is known, or cannot be. */
 let isReady = false;
 
@@ -62,18 +63,15 @@ function take(event) {
 /** The client reconnects by itself and does not say so: a health check does, while somebody looks. */
 async function watchServer() {
   if (document.hidden) return;
-  const answered = await fetch('/health/live', { signal: AbortSignal.timeout(2000) }).then(
+  const answered = await fetch('/health/live', { signal: AbortSignal.timeout(lookEvery) }).then(
     ({ ok }) => ok,
     () => false,
   );
-  if (answered) {
-    if (lostSince.value !== undefined)
-      for (const listener of listeners) listener({ event: 'dashboard.reconnected' });
-    lostSince.value = undefined;
-  } else lostSince.value ??= Date.now();
+  if (answered && failedLooks > 0)
+    for (const listener of listeners) listener({ event: 'dashboard.reconnected' });
+  failedLooks = answered ? 0 : failedLooks + 1;
+  isLost.value = failedLooks > 1;
 }
-
-export const isLost = () => lostSince.value !== undefined && Date.now() - lostSince.value > patience - 2000;
 
 key.subscribe(() => {
   last = undefined;
@@ -81,4 +79,4 @@ key.subscribe(() => {
   follow();
 });
 document.addEventListener('visibilitychange', follow);
-setInterval(watchServer, 2000);
+setInterval(watchServer, lookEvery);

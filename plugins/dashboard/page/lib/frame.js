@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { allows, signOut } from './api.js';
 import { entries, hrefOf, listOf } from './entries.js';
-import { isLost, lostSince } from './events.js';
+import { isLost } from './events.js';
 import { html } from './html.js';
 import { icon } from './icons.js';
 import { isTyping } from './list.js';
@@ -23,11 +23,9 @@ export function Frame({ more, children }) {
   };
   const first = place.value.path.split('/')[0];
   const current = listOf[first] ?? first;
-  // Read so that the bar comes and goes.
-  const lost = lostSince.value && isLost();
   return html`<div class="frame ${isFolded ? 'folded' : ''}">
     <a class="skip" href="#page">To the page</a>
-    ${lost && html`<div class="lost" role="status">Reconnecting … What you see may be old.</div>`}
+    ${isLost.value && html`<div class="lost" role="status">Reconnecting … What you see may be old.</div>`}
     <nav class="rail" aria-label="Pages">
       <a class="brand" href="/">${icon('wheel')}<span>Millrace</span></a>
       ${shown.map(
