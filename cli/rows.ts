@@ -1,4 +1,5 @@
-import { exits, Failure, type Given, type Options, text } from './command.ts';
+import { exits, Failure, type Given, type Options, print, text } from './command.ts';
+import { table } from './table.ts';
 
 export const limitOption = {
   limit: { type: 'string', value: 'N', summary: 'at most so many. Default: 100' },
@@ -21,4 +22,19 @@ export async function rowsOf<T>(pages: AsyncIterable<readonly T[]>, limit: numbe
     if (rows.length >= limit) break;
   }
   return rows.slice(0, limit);
+}
+
+/** Prints a list: as JSON, as a table, or as the sentence `none`. */
+export function printRows<T>(
+  rows: readonly T[],
+  options: {
+    readonly isJson: boolean;
+    readonly none: string;
+    readonly head: readonly string[];
+    cells(row: T): readonly string[];
+  },
+): void {
+  const { isJson, none, head, cells } = options;
+  if (isJson) print(JSON.stringify(rows));
+  else print(rows.length === 0 ? none : table(head, rows.map(cells)));
 }

@@ -44,3 +44,8 @@ export function stateOf(stream: Stream): string {
     .filter(Boolean)
     .join(', ');
 }
+
+/** Without the secrets of a broadcast: a log may keep it. */
+export function withoutKey({ streamKey, ingestUrl, ingest, ...open }: Stream): object {
+  return open;
+}

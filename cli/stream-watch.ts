@@ -3,7 +3,7 @@ import { type Command, complain, exits, print } from './command.ts';
 import { connectionOf, serverOptions } from './connection.ts';
 import { failureOf } from './failure.ts';
 import { pause, untilInterrupted } from './interruption.ts';
-import { stateOf, streamOf } from './stream-of.ts';
+import { stateOf, streamOf, withoutKey } from './stream-of.ts';
 import { moment } from './table.ts';
 
 /** Between two looks at the stream, ms. */
@@ -22,7 +22,7 @@ export const streamWatch: Command = {
     if (!isJson) print(`Watch: ${first.watchUrl ?? first.playbackUrl ?? 'this server plays nothing'}`);
     await untilInterrupted(async (signal) => {
       for await (const stream of statesOf(client, { first, signal }))
-        print(isJson ? JSON.stringify(jsonOf(stream)) : lineOf(stream));
+        print(isJson ? JSON.stringify(withoutKey(stream)) : lineOf(stream));
     });
     return exits.fine;
   },
@@ -56,9 +56,4 @@ async function* statesOf(
 function lineOf(stream: Stream): string {
   const now = moment(Date.now()).slice(-'00:00:00'.length);
   return [`${now}  ${stateOf(stream)}`, ...stream.issues.map((issue) => `          ${issue}`)].join('\n');
-}
-
-/** Without the secrets: a log may keep these lines. */
-function jsonOf({ streamKey, ingestUrl, ingest, ...open }: Stream): object {
-  return open;
 }

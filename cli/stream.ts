@@ -1,9 +1,9 @@
 import type { Stream } from '../sdk/client/index.ts';
 import { type Command, exits, Failure, print } from './command.ts';
 import { connectionOf, serverOptions } from './connection.ts';
-import { limitOf, limitOption, rowsOf } from './rows.ts';
-import { stateOf, streamOf } from './stream-of.ts';
-import { facts, moment, table } from './table.ts';
+import { limitOf, limitOption, printRows, rowsOf } from './rows.ts';
+import { stateOf, streamOf, withoutKey } from './stream-of.ts';
+import { facts, moment } from './table.ts';
 
 export const streamList: Command = {
   name: 'stream list',
@@ -23,15 +23,12 @@ export const streamList: Command = {
       limit: Math.min(limit, 100),
     };
     const streams = await rowsOf(client.pages('listStreams', { query }), limit);
-    if (isJson) print(JSON.stringify(streams));
-    else if (streams.length === 0) print('There are no streams. `millrace stream create NAME` makes one.');
-    else
-      print(
-        table(
-          ['ID', 'STATE', 'CREATED', 'NAME'],
-          streams.map((stream) => [stream.id, stateOf(stream), moment(stream.createdAtMs), stream.name]),
-        ),
-      );
+    printRows(streams, {
+      isJson,
+      none: 'There are no streams. `millrace stream create NAME` makes one.',
+      head: ['ID', 'STATE', 'CREATED', 'NAME'],
+      cells: (stream) => [stream.id, stateOf(stream), moment(stream.createdAtMs), stream.name],
+    });
     return exits.fine;
   },
 };
@@ -62,8 +59,7 @@ export const streamShow: Command = {
   async run(given) {
     const { client, isJson } = await connectionOf(given);
     const stream = await streamOf(client, given.arguments[0] ?? '');
-    const { streamKey, ingestUrl, ingest, ...open } = stream;
-    print(isJson ? JSON.stringify(open) : about(stream));
+    print(isJson ? JSON.stringify(withoutKey(stream)) : about(stream));
     return exits.fine;
   },
 };

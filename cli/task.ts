@@ -2,8 +2,8 @@ import type { Task } from '../sdk/client/index.ts';
 import { type Command, exits, print } from './command.ts';
 import { connectionOf, serverOptions } from './connection.ts';
 import { percent } from './progress.ts';
-import { limitOf, limitOption, rowsOf } from './rows.ts';
-import { facts, moment, table } from './table.ts';
+import { limitOf, limitOption, printRows, rowsOf } from './rows.ts';
+import { facts, moment } from './table.ts';
 import { completed } from './task-state.ts';
 
 export const taskList: Command = {
@@ -15,15 +15,12 @@ export const taskList: Command = {
     const limit = limitOf(given);
     const { client, isJson } = await connectionOf(given);
     const tasks = await rowsOf(client.pages('listTasks', { query: { limit: Math.min(limit, 100) } }), limit);
-    if (isJson) print(JSON.stringify(tasks));
-    else if (tasks.length === 0) print('There are no tasks.');
-    else
-      print(
-        table(
-          ['ID', 'TYPE', 'STATE', 'CREATED', 'NAME'],
-          tasks.map((task) => [task.id, task.type, stateOf(task), moment(task.createdAt), task.name]),
-        ),
-      );
+    printRows(tasks, {
+      isJson,
+      none: 'There are no tasks.',
+      head: ['ID', 'TYPE', 'STATE', 'CREATED', 'NAME'],
+      cells: (task) => [task.id, task.type, stateOf(task), moment(task.createdAt), task.name],
+    });
     return exits.fine;
   },
 };

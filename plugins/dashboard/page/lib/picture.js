@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
+import { localUrl } from './local-url.js';
 
 /** A playlist that fails is asked for again after this, ms. */
 const again = 2000;
@@ -22,9 +23,7 @@ export function Picture({ url, isLive = false, sid, poster, onPlaying, onTracks,
   const video = given ?? own;
   const [turn, setTurn] = useState(0);
   const [problem, setProblem] = useState();
-  const address = new URL(url, location.origin);
-  // Addresses have the public name of the server; this page only asks the server that it came from.
-  const source = address.pathname + address.search;
+  const source = localUrl(url);
   useEffect(() => {
     let hls;
     let timer;

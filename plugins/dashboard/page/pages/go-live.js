@@ -7,6 +7,7 @@ import { rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { callIfThere, issuesOf, useStream, viewerId } from '../lib/live.js';
 import { useLoad, useWrite } from '../lib/load.js';
+import { localUrl } from '../lib/local-url.js';
 import { AsCurl, Copied, CopyButton, Dot, Field, Head, Problem, Time } from '../lib/parts.js';
 import { NoPicture, Picture, trackText } from '../lib/picture.js';
 import { go, place, withQuery } from '../lib/place.js';
@@ -156,7 +157,7 @@ function Listening({ encoder, stream, points }) {
 function Progress({ arrival, stream, tracks, points }) {
   const { connected, keyFrame, playable, viewer, over } = arrival;
   const bitrate = stream.ingestRate || points.at(-1)?.ingestRate;
-  const watch = stream.watchUrl && new URL(stream.watchUrl).pathname;
+  const watch = localUrl(stream.watchUrl);
   const rows = [
     ['Connected', connected, connected && bitrate ? rate(bitrate) : ''],
     ['First key frame', keyFrame, tracks ? trackText(tracks) : ''],

@@ -5,6 +5,7 @@ import { bytes, clockTime, duration } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { callIfThere, viewerId, wholeIfThere } from '../lib/live.js';
 import { useLoad } from '../lib/load.js';
+import { localUrl } from '../lib/local-url.js';
 import { bitrate } from '../lib/measures.js';
 import { AsCurl, Bones, CopyButton, Dot, Empty, Head, Id, Problem, Time } from '../lib/parts.js';
 import { NoPicture, Picture } from '../lib/picture.js';
@@ -86,7 +87,7 @@ function Facts({ session }) {
     <dt>Length</dt><dd>${duration(sourceSegmentsDuration)}</dd>
     <dt>Received</dt><dd>${bytes(sourceBytes)}</dd>
     <dt>Recording</dt><dd><${RecordingState} session=${session} /></dd>
-    ${mp4Url && html`<dt>File</dt><dd><a href=${new URL(mp4Url).pathname} download>Download mp4</a></dd>`}
+    ${mp4Url && html`<dt>File</dt><dd><a href=${localUrl(mp4Url)} download>Download mp4</a></dd>`}
   </dl>`;
 }
 

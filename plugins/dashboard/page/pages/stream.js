@@ -5,6 +5,7 @@ import { count, duration, rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { List } from '../lib/list.js';
 import { issuesOf, useStream, viewerId } from '../lib/live.js';
+import { localUrl } from '../lib/local-url.js';
 import { measures } from '../lib/measures.js';
 import { AsCurl, Bones, Copied, Dot, Empty, Head, Problem, Tabs, Time } from '../lib/parts.js';
 import { NoPicture, Picture } from '../lib/picture.js';
@@ -38,7 +39,7 @@ export function Page({ id }) {
   if (!stream) return html`<${Head} title="Stream" /><${Problem} text=${error} /><${Bones} rows=${8} />`;
   const wanted = place.value.query.get('tab');
   const current = parts[wanted] ? wanted : 'health';
-  const watch = stream.watchUrl && new URL(stream.watchUrl).pathname;
+  const watch = localUrl(stream.watchUrl);
   return html`<${Head} title=${stream.name} state=${html`<${State} stream=${stream} />`}>
       ${watch && html`<a class="button" href=${watch} target="_blank">Watch page</a>`}
       ${
@@ -144,7 +145,7 @@ function Recordings({ stream }) {
       },
       {
         title: 'File',
-        cell: ({ mp4Url }) => mp4Url && html`<a href=${new URL(mp4Url).pathname} download>Download mp4</a>`,
+        cell: ({ mp4Url }) => mp4Url && html`<a href=${localUrl(mp4Url)} download>Download mp4</a>`,
       },
     ]}
     empty=${html`<${Empty} title="No recordings yet">
