@@ -1,23 +1,20 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { Plugin } from '../core/plugin/plugin.ts';
-import type { Config } from './schema.ts';
+import { type Config, configSchema } from './schema.ts';
 
 /**
- * What this config holds that no log, no answer and no message may repeat, longest first. Of a plugin's slice it is what its
- * schema calls `isSecret`.
+ * What this config holds that no log, no answer and no message may repeat, longest first: what the schemas of the program and of its
+ * plugins call `isSecret`, and the password in the URL of Redis.
  */
 export function secretsOf(
   config: Config,
   plugins: readonly { readonly plugin: Plugin; readonly config: unknown }[] = [],
 ): string[] {
-  const { redis, kafka, s3, node, bootstrapKey } = config;
-  const sentinels = redis.sentinels.map(({ password }) => password);
-  const passwords = [...passwordsOf(redis.url), ...sentinels, kafka.sasl?.password];
   const ofPlugins = plugins.flatMap(({ plugin, config: slice }) =>
     plugin.config ? secretsIn(plugin.config, slice) : [],
   );
-  const found = [...passwords, s3.secretAccessKey, node.secret, bootstrapKey, ...ofPlugins];
-  const texts = found.filter((text) => text !== undefined && text !== '') as string[];
+  const found = [...secretsIn(configSchema, config), ...passwordsOf(config.redis.url), ...ofPlugins];
+  const texts = found.filter((text) => text !== '');
   // In a line of JSON it may look otherwise.
   const written = texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
   return [...new Set(written)].sort((a, b) => b.length - a.length);
@@ -31,6 +28,7 @@ export function concealed(text: string, secrets: readonly string[]): string {
 function secretsIn(schema: TSchema, value: unknown): string[] {
   if (schema.isSecret === true) return typeof value === 'string' ? [value] : [];
   if (value === null || typeof value !== 'object') return [];
+  if (Array.isArray(value)) return value.flatMap((one) => (schema.items ? secretsIn(schema.items, one) : []));
   return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).flatMap(([name, inner]) =>
     Object.hasOwn(value, name) ? secretsIn(inner, (value as Record<string, unknown>)[name]) : [],
   );

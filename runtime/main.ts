@@ -165,7 +165,7 @@ async function deployment() {
   config.http.port ||= freePort(config.http.host);
   config.rtmp.port ||= freePort(config.rtmp.host);
   if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
-  const facts = configInForce(config, { given, environment: process.env, plugins: planned.plan });
+  const facts = () => configInForce(config, { given, environment: process.env, plugins: planned.plan });
   const off = Object.keys(config.plugins).filter((id) => config.plugins[id] === false);
   return { config, plugins: imported.plugins, about: { config: facts, off } };
 }

@@ -95,7 +95,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     measureProgram(metrics, { clock, runtime, eventTypes, services });
     const facts = programFacts({
       ...{ ...base, ...options.deployment, ...options.drivers, startedAt, issues: allIssues },
-      about: options.about ?? { config: [], off: [] },
+      about: options.about ?? { config: () => [], off: [] },
       disks: options.drivers.disks,
     });
     const all = { ...services, program: facts };

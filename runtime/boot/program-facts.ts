@@ -7,7 +7,7 @@ import type { PlannedPlugin } from './plan.ts';
 
 /** What a start is told for operators to read. */
 export interface AboutProgram {
-  readonly config: readonly ConfigFact[];
+  config(): readonly ConfigFact[];
   /** Ids of plugins that the config switches off. */
   readonly off: readonly string[];
 }
@@ -34,8 +34,7 @@ export function programFacts(parts: {
     };
   };
   return {
-    ...{ version: packageJson.version, startedAt, issues },
-    config: () => about.config,
+    ...{ version: packageJson.version, startedAt, issues, config: about.config },
     plugins: () => [...plan.map(factsOf), ...about.off.map((id): PluginFacts => ({ id, state: 'off' }))],
     async disk() {
       await disks?.look();

@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from 'elysia';
+import { Elysia } from 'elysia';
 import type { Log } from '../../core/base/log.ts';
 import type { Metrics } from '../../core/base/metrics.ts';
 import type { Caller } from '../../core/http/caller.ts';
@@ -30,9 +30,11 @@ export function mountRoutes(options: RoutesOptions): {
     .use(healthRoutes(options.readiness))
     .use(metricsRoute(metrics))
     .use(openApiRoute({ document: () => document(), caller }));
-  const apps = [core, ...declared.map(({ app }) => app)];
-  const paths = pathsOf(apps, { hasApi: options.hasApi });
-  if (!pathsOf(apps, { hasApi: true }).has('/')) core.use(landingRoute({ paths }));
+  const pages = routesOf([core, ...declared.map(({ app }) => app)]).filter(({ method }) => method === 'GET');
+  if (!pages.some(({ path }) => path === '/')) {
+    const here = pages.filter(({ hooks }) => options.hasApi || hooks?.detail?.operation?.isOnEveryNode);
+    core.use(landingRoute({ paths: new Set(here.map(({ path }) => path)) }));
+  }
   const groups: RouteGroup[] = [{ id: 'core', summary: 'the program itself', app: core }];
   for (const { planned, app } of declared) {
     const { plugin, culprit } = planned;
@@ -54,14 +56,6 @@ export function mountRoutes(options: RoutesOptions): {
   });
   const internal = httpCore({ ...{ log, causes }, routes: declared.map((one) => one.internal) });
   return { app, internal, document };
-}
-
-/** What this node answers a GET of. */
-function pathsOf(apps: readonly AnyElysia[], { hasApi }: { hasApi: boolean }): ReadonlySet<string> {
-  const answered = routesOf(apps).filter(
-    ({ method, hooks }) => method === 'GET' && (hasApi || hooks?.detail?.operation?.isOnEveryNode),
-  );
-  return new Set(answered.map(({ path }) => path));
 }
 
 /** The form of a plugin's errors, for the document. */

@@ -6,7 +6,7 @@ import { broken, worldWith } from '../broken/kit.ts';
 describe('GET /api/system', () => {
   it('says what runs, since when, and on which nodes', async () => {
     const config = [{ key: 'http.port', value: 8080, source: 'default', isSecret: false }] as const;
-    await using w = await worldWith([], { about: { config, off: ['views'] } });
+    await using w = await worldWith([], { about: { config: () => config, off: ['views'] } });
     const startedAt = w.now();
     await w.advance('1m');
     const { status, body } = await w.request('GET', '/api/system');
