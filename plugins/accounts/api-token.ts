@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
@@ -18,7 +17,7 @@ import { type PlainResource, plainResources } from '../../core/plugin/plain-reso
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
-import { documentOf, newRow, presentToken, type TokenDocument } from './token-document.ts';
+import { documentOf, newKey, newRow, presentToken, type TokenDocument } from './token-document.ts';
 
 /** `/api/api-token/current`: what the key of a request may do. */
 export function currentTokenRoute(kit: AccountsKit): AnyElysia {
@@ -131,7 +130,7 @@ async function createToken(
   };
   if (isRepeat && (await kit.resources.get('api-token', id))) throw shownOnce(id);
   await places.admit(document.account);
-  const key = `mr_${randomBytes(32).toString('base64url')}`;
+  const key = newKey();
   const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
   // An earlier attempt has created it; its secret was in that answer.
   if (written === 'conflict') throw shownOnce(id);

@@ -14,7 +14,7 @@ import type { Quota } from '../../core/http/quota.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { ResourceCommit, StoredResource } from '../../core/ports/store.ts';
 import { GuessLimit } from './guess-limit.ts';
-import { hashOf, newRow } from './token-document.ts';
+import { hashOf, newKey, newRow } from './token-document.ts';
 
 /** How long a code works, ms. */
 const lifetime = 5 * 60_000;
@@ -144,7 +144,7 @@ async function useCode(
   const { account, keyId, access } = JSON.parse(row.body) as SignInCode;
   if (!(await kit.use(authenticator).exists(keyId))) return undefined;
   await places.admit(account);
-  const key = `mr_${randomBytes(32).toString('base64url')}`;
+  const key = newKey();
   const document = { id: uuid(), account, name: keyName, access, createdAt: clock.now() };
   const written = await resources.write({ rows: [deleted(row), newRow(document, key)], events: [] });
   if (written === 'ok') return key;

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Access } from '../../core/http/access.ts';
 import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 
@@ -39,6 +39,10 @@ export function newRow(document: TokenDocument, key: string): ResourceWrite & { 
 export function presentToken(document: TokenDocument): Record<string, unknown> {
   const { id, account, name, access, createdAt } = document;
   return { id, name, userId: account, access, createdAt };
+}
+
+export function newKey(): string {
+  return `mr_${randomBytes(32).toString('base64url')}`;
 }
 
 /** A key has 256 random bits, so a plain hash cannot be reversed. */

@@ -35,16 +35,22 @@ export async function acceptPublishes(
         .offered(publishTerms)
         .map((own) => safely(publishTerms.id, { call: () => own(session), otherwise: {} })),
     );
-  const note = (request: PublishRequest, why: { reason: RefusalCause; message: string }) =>
-    kit.use(refusedPublishes).note(request, { ...why, at: kit.clock.now() });
+  const note = (
+    request: PublishRequest,
+    { cause: reason, message }: { cause: RefusalCause; message: string },
+  ) => kit.use(refusedPublishes).note(request, { reason, message, at: kit.clock.now() });
   const close = await kit.use(services.media).accept({
     async authorise(request) {
       const answer = await admit(request, { kit, terms, abandoned: abandon });
-      if (answer.granted) admitted();
-      else note(request, { reason: causeOf(answer), message: answer.message });
-      return answer;
+      if ('granted' in answer) {
+        admitted();
+        return answer;
+      }
+      const { cause, message } = answer;
+      note(request, answer);
+      return { granted: false, reason: reasons[cause], message };
     },
-    refused: (request, { cause: reason, message }) => note(request, { reason, message }),
+    refused: note,
     report,
   });
   return async () => {
@@ -65,7 +71,7 @@ async function admit(
     terms,
     abandoned,
   }: { kit: StreamsKit; terms: PublishTerms; abandoned: ReturnType<typeof mediaFacts>['abandon'] },
-): Promise<PublishGrant | PublishRefusal> {
+): Promise<PublishGrant | Refused> {
   let row: StoredResource | undefined;
   try {
     row = await kit.resources.find('stream', 'streamKey', request.key);
@@ -138,32 +144,43 @@ function questionOf(
 function refusedBy(
   { reason, isFailure, plugin }: Refusal,
   { streamId, kit }: { streamId: string; kit: StreamsKit },
-): PublishRefusal {
-  if (isFailure) return refused('unavailable', reason);
+): Refused {
+  if (isFailure) return { cause: 'unavailable', message: reason };
   kit.log.info('a plugin refused a broadcast', { streamId, by: plugin, reason });
-  return refused('rejected', reason);
+  return { cause: 'not_allowed', message: reason };
 }
 
-const refused = (reason: PublishRefusal['reason'], message: string): PublishRefusal => ({
-  ...{ granted: false, reason, message },
-});
-const unauthorized = refused(
-  'unauthorized',
-  'This stream key is unknown. Copy the streamKey of the stream again: it may have been rotated.',
-);
-const unavailable = refused(
-  'unavailable',
-  'The server cannot check the stream key at the moment. Try again.',
-);
-const suspended = refused('rejected', 'This stream is suspended.');
-const keyInUse = 'Another broadcast uses this stream key.';
-const takenOver = refused('rejected', 'Another broadcast with the same key took over.');
+/** A refusal, with a cause for people: the codes of RTMP say less. */
+interface Refused {
+  readonly cause: keyof typeof reasons;
+  /** What the encoder is told. */
+  readonly message: string;
+}
+
+const reasons = {
+  unknown_key: 'unauthorized',
+  suspended: 'rejected',
+  busy: 'rejected',
+  not_allowed: 'rejected',
+  unavailable: 'unavailable',
+} as const satisfies Partial<Record<RefusalCause, PublishRefusal['reason']>>;
+
+const unauthorized: Refused = {
+  cause: 'unknown_key',
+  message: 'This stream key is unknown. Copy the streamKey of the stream again: it may have been rotated.',
+};
+const unavailable: Refused = {
+  cause: 'unavailable',
+  message: 'The server cannot check the stream key at the moment. Try again.',
+};
+const suspended: Refused = { cause: 'suspended', message: 'This stream is suspended.' };
+const takenOver: Refused = { cause: 'busy', message: 'Another broadcast with the same key took over.' };
 
 /** Why the broadcast refused: the key is in use, or since the row was read it was changed or the stream suspended. */
 async function busyRefusal(
   key: string,
   { kit, busyKey }: { kit: StreamsKit; busyKey: 'takeover' | 'refuse' },
-): Promise<PublishRefusal> {
+): Promise<Refused> {
   const row = await kit.resources.find('stream', 'streamKey', key);
   if (!row) return unauthorized;
   const { suspended: isSuspended, brakedUntil = 0 } = documentOf(row);
@@ -171,13 +188,5 @@ async function busyRefusal(
   if (kit.config.busyKey === 'refuse') noteRefusal(row.id, kit);
   const wait = Math.ceil((brakedUntil - kit.clock.now()) / 1000);
   const again = wait > 0 && busyKey === 'takeover' ? ` Try again in ${wait} s.` : '';
-  return refused('rejected', `${keyInUse}${again}`);
-}
-
-/** For people: the codes of RTMP say less. What nothing here refused, a plugin did. */
-function causeOf(refusal: PublishRefusal): RefusalCause {
-  if (refusal.reason === 'unauthorized') return 'unknown_key';
-  if (refusal.reason === 'unavailable') return 'unavailable';
-  if (refusal === suspended) return 'suspended';
-  return refusal === takenOver || refusal.message.startsWith(keyInUse) ? 'busy' : 'not_allowed';
+  return { cause: 'busy', message: `Another broadcast uses this stream key.${again}` };
 }

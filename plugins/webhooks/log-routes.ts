@@ -8,7 +8,7 @@ import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json } from '../../core/http/operation.ts';
 import { maxEventName } from '../../core/plugin/events.ts';
-import type { LoggedEvent, StoredResource } from '../../core/ports/store.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import { emittedEvents } from '../events/contract.ts';
 import type { WebhooksKit } from './config.ts';
 import { webhookCounts } from './counts.ts';
@@ -119,7 +119,7 @@ async function resend(
   const { deliveryId: eventId, event } = of;
   const message = async () => {
     const body = await bodyAgain(of, { webhook: to, kit });
-    return { deliveryId: eventId, event, streamId: await streamOf(of, { body, webhook: to, kit }), body };
+    return { deliveryId: eventId, event, streamId: streamOf(of, { body, webhook: to }), body };
   };
   const sent = await sendNow(to, { ...call, message });
   // Ends the retries of this delivery.
@@ -210,32 +210,22 @@ async function bodyAgain(
   const { account } = webhook;
   const { body, isCut } = await sentBody(of, kit.resources);
   if (body !== null && !isCut) return body;
-  const event = await loggedEvent(of, { account, kit });
-  const again = event && deliveryBody(event, { webhook, kit });
-  if (again !== undefined) return again;
+  const position = await kit.events.position(of.deliveryId, { account });
+  if (position !== undefined) {
+    const [event] = await kit.events.after(position - 1, { account, limit: 1 });
+    const again = event && deliveryBody(event, { webhook, kit });
+    if (again !== undefined) return again;
+  }
   const message = 'The body of this delivery is no longer kept in full, so it cannot be sent again.';
   throw new Fault('webhook.body_gone', { status: 409, message });
 }
 
-/** Undefined: the log no longer has it. */
-async function loggedEvent(
-  { deliveryId: id }: LogEntry,
-  { account, kit }: { account: string; kit: WebhooksKit },
-): Promise<LoggedEvent | undefined> {
-  const position = await kit.events.position(id, { account });
-  if (position === undefined) return undefined;
-  return (await kit.events.after(position - 1, { account, limit: 1 }))[0];
-}
-
-/** The stream that a delivery was about. Bodies of other formats say it in words of their own: then the log of events knows. */
-async function streamOf(
-  of: LogEntry,
-  { body, webhook, kit }: { body: string | null; webhook: Webhook; kit: WebhooksKit },
-): Promise<string | null> {
-  const { account, format, streamId } = webhook;
-  if (body !== null && format === undefined) {
-    return (JSON.parse(body) as { readonly stream?: { readonly id: string } }).stream?.id ?? null;
-  }
-  const event = await loggedEvent(of, { account, kit });
-  return event ? event.stream || null : streamId;
+/** The stream that a delivery was about. Entries of older versions do not say it; their bodies, of the standard format, do. */
+function streamOf(
+  { streamId }: LogEntry,
+  { body, webhook }: { body: string | null; webhook: Webhook },
+): string | null {
+  if (streamId !== undefined) return streamId;
+  if (body === null || webhook.format !== undefined) return null;
+  return (JSON.parse(body) as { readonly stream?: { readonly id: string } }).stream?.id ?? null;
 }

@@ -270,13 +270,13 @@ export class RtmpSession {
   }
 }
 
-/** The application that can always be published to. */
 /** How often deadlines are checked, ms. */
 export const SWEEP_INTERVAL = 250;
 /** How long the check of a stream key may take, ms. */
 const AUTHORISE_TIMEOUT = 10_000;
 /** Time for a refused or ended encoder to read the reason, ms. */
 const CLOSE_GRACE = 2_000;
+
 /** Encoders that know these codes stop after a refusal and try again after a failure. */
 const refusalCodes: Readonly<Record<PublishRefusal['reason'], string>> = {
   unauthorized: 'NetStream.Publish.Unauthorized',

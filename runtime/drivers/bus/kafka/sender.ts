@@ -45,6 +45,8 @@ export interface Outgoing {
 
 interface Entry {
   readonly record: Outgoing;
+  /** Topic and partition, as a key. */
+  readonly place: string;
   readonly bytes: number;
   readonly due: number;
   /** When it was first sent; -1: not yet. */
@@ -125,7 +127,8 @@ export class KafkaSender {
         else resolve();
         if (this.#entries.size === 0) this.#drained();
       };
-      const entry: Entry = { record, bytes, due: clock.now() + patience, sentAt: -1, settle };
+      const place = `${record.topic}/${record.partition}`;
+      const entry: Entry = { record, place, bytes, due: clock.now() + patience, sentAt: -1, settle };
       this.#entries.add(entry);
       this.#bytes += bytes;
       this.#waiting.push(entry);
@@ -189,7 +192,7 @@ export class KafkaSender {
 
   /** Takes what waits for partitions of which nothing is unanswered: one without a leader holds up no other. */
   #take(): void {
-    const busy = new Set(this.#sent.map(partitionOf));
+    const busy = new Set(this.#sent.map(placeOf));
     const taken: Entry[] = [];
     const left: Entry[] = [];
     const now = this.#options.clock.now();
@@ -198,10 +201,10 @@ export class KafkaSender {
       // Those that waited too long have been told that they were not sent.
       if (!this.#entries.has(entry)) continue;
       const isFull = taken.length === maxBatch || (taken.length > 0 && bytes + entry.bytes > maxBatchBytes);
-      if (isFull || busy.has(partitionOf([entry]))) {
+      if (isFull || busy.has(entry.place)) {
         left.push(entry);
         // In their order: nothing of this partition goes before it.
-        busy.add(partitionOf([entry]));
+        busy.add(entry.place);
         continue;
       }
       bytes += entry.bytes;
@@ -209,7 +212,7 @@ export class KafkaSender {
       taken.push(entry);
     }
     this.#waiting = left;
-    this.#sent.push(...Map.groupBy(taken, (entry) => partitionOf([entry])).values());
+    this.#sent.push(...Map.groupBy(taken, ({ place }) => place).values());
   }
 
   #isAwaited(list: List): boolean {
@@ -221,8 +224,8 @@ export class KafkaSender {
     this.#current ??= this.#open();
     const own = this.#current;
     own.catch(() => this.#drop(own));
-    const firsts = new Map<string, List>();
-    for (const list of this.#sent) if (!firsts.has(partitionOf(list))) firsts.set(partitionOf(list), list);
+    const firsts = new Map<string | undefined, List>();
+    for (const list of this.#sent) if (!firsts.has(placeOf(list))) firsts.set(placeOf(list), list);
     const byLeader = Map.groupBy(firsts.values(), ([entry]) => this.#leaderOf(entry!.record));
     const known = await Promise.all([...byLeader.values()].map((lists) => this.#sendTo(own, lists)));
     return known.every(Boolean);
@@ -351,6 +354,6 @@ interface SenderOptions {
   readonly bounds?: Partial<typeof bounds>;
 }
 
-function partitionOf([entry]: List): string {
-  return `${entry?.record.topic}/${entry?.record.partition}`;
+function placeOf([entry]: List): string | undefined {
+  return entry?.place;
 }
