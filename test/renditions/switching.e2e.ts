@@ -75,8 +75,7 @@ test('hls.js in Chromium, currentLevel: goes there at once, and shows the right 
   // It throws away what it has, so it may have to wait for what comes instead, and says so.
   expect(notes.errors.filter((error) => error.startsWith('fatal'))).toEqual([]);
   expect(levelsIn(notes)).toEqual([240, 720, 240, 480]);
-  // While it seeks, a picture may be painted when the time is still that of the one before.
-  expectPicturesInPlace(notes, { but: 3 });
+  expectPicturesInPlace(notes);
 });
 
 test('the watch page plays them close to live, whichever is chosen', async () => {
@@ -132,13 +131,19 @@ function levelsIn({ pictures }: Notes): number[] {
   return pictures.map(({ height }) => height).filter((height, n, all) => n === 0 || height !== all[n - 1]);
 }
 
-/** Every picture on show is the one of its time, whatever variant it came from: numbers and times go on together. */
-function expectPicturesInPlace({ pictures }: Notes, options: { but?: number } = {}): void {
+/**
+ * Every picture on show is the one of its time, whatever variant it came from: numbers and times go on together. A busy browser paints what
+ * is newer than the time that it tells, for a picture or two; a server that is wrong is so for a part at least, which has 15.
+ */
+function expectPicturesInPlace({ pictures }: Notes): void {
   expect(pictures.length).toBeGreaterThan(100);
-  const [first] = pictures;
-  const wrong = pictures.filter(({ time, number }) => {
-    if (number === null || first.number === null) return true;
-    return Math.abs(number - first.number - (time - first.time) * 30) > 1.01;
-  });
-  expect(wrong.slice(options.but ?? 0, 10)).toEqual([]);
+  const offsets = pictures.map(({ time, number }) => (number === null ? Number.NaN : number - time * 30));
+  const usual = offsets.filter((offset) => !Number.isNaN(offset)).toSorted((a, b) => a - b);
+  const median = usual[Math.floor(usual.length / 2)];
+  const wrong = pictures.map((picture, n) => ({ ...picture, off: offsets[n] - median }));
+  const isWrong = (n: number) => !(Math.abs(wrong[n]?.off ?? 0) <= 1.01);
+  const together = wrong.filter((_, n) =>
+    [n - 2, n - 1, n].some((from) => isWrong(from) && isWrong(from + 1) && isWrong(from + 2)),
+  );
+  expect(together, `${wrong.filter((_, n) => isWrong(n)).length} of ${wrong.length} wrong`).toEqual([]);
 }
