@@ -6,6 +6,8 @@ import { type Subject, until } from './subject.ts';
 
 export interface Millrace extends Subject {
   readonly url: string;
+  /** An API key that may do everything. */
+  readonly key: string;
   readonly child: Child;
   /** Exec to the first 200 of /health/ready, ms. */
   readonly readyAfter: number;
@@ -93,6 +95,7 @@ export async function millrace(options: MillraceOptions = {}): Promise<Millrace>
     name: 'millrace',
     pid: child.pid,
     url,
+    key,
     child,
     readyAfter,
     ingestUrls: streams.map((stream) => stream.ingestUrl),

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { object, oneOf, optional } from '../../core/base/schema.ts';
 import { says } from '../../core/http/http.ts';
-import { json, text } from '../../core/http/operation.ts';
+import { json, nothing, text } from '../../core/http/operation.ts';
 import { dashboardColumns, dashboardPages, dashboardPanels } from '../../core/plugin/face.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { fileAnswer, modulesOf, pageFiles } from './page-files.ts';
 
 /** `/`: the pages on which people run their deployment. They use the public API, and nothing else. */
 export default definePlugin({
@@ -19,12 +20,18 @@ export default definePlugin({
   },
   routes(kit) {
     const files = pageFiles();
-    const page = readFileSync(join(pageFolder, 'index.html'), 'utf8');
-    const policy = policyOf(page);
-    const shown = () =>
-      new Response(page, {
+    const page = readFileSync(join(import.meta.dir, 'page/index.html'), 'utf8');
+    const map = importMapOf(page);
+    const policy = policyOf(map);
+    const names = namesOf(map);
+    const shown = async ({ request }: { request: Request }) => {
+      const first = new URL(request.url).pathname.split('/')[2] || 'home';
+      const modules = await modulesOf(files, { roots: ['app.js', `pages/${first}.js`], names });
+      const links = modules.map((path) => `<link rel="modulepreload" href="${base}${path}" />`);
+      return new Response(page.replace('<!-- modules -->', links.join('')), {
         headers: { ...safe, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
       });
+    };
     // Its files come before the pages: a reader of the document takes the first path that fits.
     return new Elysia()
       .get('/', shown, saysPage('dashboardHome', 'The dashboard.'))
@@ -47,20 +54,23 @@ export default definePlugin({
       )
       .get(
         '/dashboard/app/*',
-        ({ params }) => {
+        ({ params, request }) => {
           const file = files.get(params['*']);
           if (file === undefined)
             throw new Fault('dashboard.not_found', {
               status: 404,
               message: 'The dashboard has no such file.',
             });
-          return new Response(file.body, { headers: { ...safe, 'content-type': file.type } });
+          return fileAnswer(file, request, safe);
         },
         says('A file of the dashboard.', {
           name: 'dashboardFile',
           isOpen: true,
           path: pathOf,
-          answers: { 200: text(['text/javascript', 'text/css'], 'The file.') },
+          answers: {
+            200: text(['text/javascript', 'text/css'], 'The file.', fileHeaders),
+            304: { ...nothing, description: 'The browser has it.', headers: fileHeaders },
+          },
           faults: ['dashboard.not_found'],
         }),
       )
@@ -93,6 +103,12 @@ const extensionsSchema = object({
   ),
 });
 
+const fileHeaders = {
+  ETag: Type.String({ description: 'Names this version of the file.' }),
+  Vary: Type.String({ examples: ['accept-encoding'] }),
+};
+/** Of all files of the dashboard. */
+const base = '/dashboard/app/';
 const pathOf = { file: Type.String({ examples: ['streams'] }) };
 
 function saysPage(name: string, summary: string, path?: Record<string, ReturnType<typeof Type.String>>) {
@@ -104,59 +120,24 @@ function saysPage(name: string, summary: string, path?: Record<string, ReturnTyp
   });
 }
 
-const pageFolder = join(import.meta.dir, 'page');
-const clientFolder = join(import.meta.dir, '../../sdk/client');
-/** What the pages import, by the names of the import map in `index.html`. */
-const libraries: Readonly<Record<string, string>> = {
-  'preact.js': 'preact',
-  'preact-hooks.js': 'preact/hooks',
-  'signals-core.js': '@preact/signals-core',
-  'signals.js': '@preact/signals',
-  'htm.js': 'htm',
-  'hls.js': 'hls.js/dist/hls.mjs',
-  'tus.js': 'tus-js-client/dist/tus.min.js',
-  'uplot.js': 'uplot/dist/uPlot.esm.js',
-  'uplot.css': 'uplot/dist/uPlot.min.css',
-};
-
-interface PageFile {
-  readonly body: Blob | string;
-  readonly type: string;
-}
-
-/** Files of the dashboard by their path below `/dashboard/app/`: those beside it, libraries, and the client of the API. */
-function pageFiles(): ReadonlyMap<string, PageFile> {
-  const files = new Map<string, PageFile>();
-  for (const path of readdirSync(pageFolder, { recursive: true, encoding: 'utf8' })) {
-    const type = types[extname(path)];
-    if (type) files.set(path, { body: Bun.file(join(pageFolder, path)), type });
-  }
-  for (const [name, module] of Object.entries(libraries)) {
-    const path = Bun.resolveSync(module, import.meta.dir);
-    files.set(`vendor/${name}`, { body: Bun.file(path), type: types[extname(name)] ?? script });
-  }
-  const transpiler = new Bun.Transpiler({ loader: 'ts' });
-  for (const name of readdirSync(clientFolder)) {
-    const source = readFileSync(join(clientFolder, name), 'utf8');
-    files.set(`client/${name}`, { body: transpiler.transformSync(source), type: script });
-  }
-  return files;
-}
-
-const script = 'text/javascript; charset=utf-8';
-const types: Readonly<Record<string, string>> = { '.js': script, '.css': 'text/css; charset=utf-8' };
-
 const safe = {
   'cache-control': 'no-cache',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 };
 
+/** An import map has to be in the page itself. */
+const importMapOf = (page: string) => /<script type="importmap">(.*?)<\/script>/s.exec(page)?.[1] ?? '';
+
+/** Names of the import map, and the paths of their files. */
+function namesOf(map: string): Record<string, string> {
+  const { imports } = JSON.parse(map) as { imports: Record<string, string> };
+  return Object.fromEntries(Object.entries(imports).map(([name, url]) => [name, url.slice(base.length)]));
+}
+
 /** Nothing comes from elsewhere, and no other page can frame this one, which holds a key. */
-function policyOf(page: string): string {
-  // An import map has to be in the page itself.
-  const map = /<script type="importmap">(.*?)<\/script>/s.exec(page)?.[1] ?? '';
-  const hash = createHash('sha256').update(map).digest('base64');
+function policyOf(importMap: string): string {
+  const hash = createHash('sha256').update(importMap).digest('base64');
   return [
     "default-src 'none'",
     `script-src 'self' 'sha256-${hash}'`,

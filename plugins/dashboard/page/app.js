@@ -71,13 +71,18 @@ async function takeCode() {
   }
 }
 
-await Promise.all([takeCode(), loadExtensions()]);
-if (key.value && !access.value) {
+async function findAccess() {
+  await takeCode();
+  if (!key.value || access.value) return;
   try {
     access.value = await call('GET', '/api/api-token/current');
   } catch {
     // Everything is shown then, and the server says what it refuses.
   }
 }
+
+// The first page is read meanwhile.
+void pages[place.value.path.split('/')[0]]?.().catch(() => undefined);
+await Promise.all([findAccess(), loadExtensions()]);
 startEvents();
 render(html`<${App} />`, document.querySelector('#app'));
