@@ -23,7 +23,7 @@ if (parts.includes('load')) {
   rows.push([`gzip of ${answers} answers, KB, without hls.js`, (bytes / 1000).toFixed(1), '150']);
 }
 if (parts.includes('hour')) {
-  const { first, last, minutes } = await openHour(browser, { minutes: options.minutes });
+  const { first, last, minutes } = await openHour({ minutes: options.minutes });
   rows.push([`heap after ${minutes} min more than after 1, MB`, mb(last.heap - first.heap), '30']);
   rows.push([
     'heap and what it holds outside, MB',

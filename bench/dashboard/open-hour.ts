@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, CDPSession } from 'playwright-core';
 import { broadcast } from '../../test/e2e/harness/ffmpeg.ts';
 import { start, temporaryFolder } from '../harness/children.ts';
 import { millrace } from '../harness/millrace.ts';
 import { until } from '../harness/subject.ts';
-import { openTab } from './tab.ts';
+import { type BareTab, bareTab } from './bare-tab.ts';
 
 /** What the tab holds at one moment, bytes. */
 interface Held {
@@ -26,30 +25,30 @@ export interface OpenHour {
 }
 
 /** The page of a stream that is on the air at 0.3 Mb/s, open for `minutes`: what it holds after the first minute, and at the end. */
-export async function openHour(browser: Browser, { minutes }: { minutes: number }): Promise<OpenHour> {
+export async function openHour({ minutes }: { minutes: number }): Promise<OpenHour> {
   const server = await millrace();
   const folder = temporaryFolder();
   const clip = join(folder.path, 'light.flv');
   await makeClip(clip);
   const stream = await server.createStream('An hour');
   const encoder = broadcast(stream.ingestUrl, { clip });
-  const tab = await openTab(browser, { server });
+  const url = `${server.url}/dashboard/stream/${stream.id}`;
+  const tab = await bareTab(url, { key: server.key });
   try {
-    await tab.page.goto(`${server.url}/dashboard/stream/${stream.id}`);
-    const plays = () => tab.page.evaluate(() => (document.querySelector('video')?.currentTime ?? 0) > 2);
-    await until('the picture', plays, { within: 60_000, every: 500 });
-    const page = await tab.context.newCDPSession(tab.page);
-    const whole = await browser.newBrowserCDPSession();
+    const at = () => tab.evaluate("document.querySelector('video')?.currentTime ?? 0");
+    await until('the picture', async () => Number(await at()) > 2, { within: 60_000, every: 500 });
     await Bun.sleep(60_000);
-    const first = await held(page, whole);
+    const first = await held(tab);
     say(1, first);
     let last = first;
     for (let minute = 2; minute <= minutes; minute += 1) {
       await Bun.sleep(60_000);
-      last = await held(page, whole);
+      last = await held(tab);
       say(minute, last);
     }
-    if (!(await plays())) throw new Error('the picture stands still');
+    const before = Number(await at());
+    await Bun.sleep(5000);
+    if (Number(await at()) <= before) throw new Error('the picture stands still');
     return { minutes, first, last };
   } finally {
     await tab[Symbol.asyncDispose]();
@@ -66,21 +65,28 @@ function say(minute: number, { heap, outside, process, nodes, listeners }: Held)
   );
 }
 
-async function held(page: CDPSession, whole: CDPSession): Promise<Held> {
+async function held(tab: BareTab): Promise<Held> {
   // The second collects what finalizers of the first let go.
-  await page.send('HeapProfiler.collectGarbage');
-  await page.send('HeapProfiler.collectGarbage');
-  const usage = await page.send('Runtime.getHeapUsage');
-  const { nodes, jsEventListeners } = await page.send('Memory.getDOMCounters');
-  const { processInfo } = await whole.send('SystemInfo.getProcessInfo');
+  await tab.send('HeapProfiler.collectGarbage');
+  await tab.send('HeapProfiler.collectGarbage');
+  const usage = (await tab.send('Runtime.getHeapUsage')) as Record<string, number>;
+  const counters = (await tab.send('Memory.getDOMCounters')) as Record<string, number>;
+  const { processInfo } = (await tab.sendToBrowser('SystemInfo.getProcessInfo')) as {
+    processInfo: Process[];
+  };
   const tabs = processInfo.filter(({ type }) => type === 'renderer');
   return {
-    heap: usage.usedSize,
-    outside: usage.embedderHeapUsedSize + usage.backingStorageSize,
+    heap: usage.usedSize ?? Number.NaN,
+    outside: (usage.embedderHeapUsedSize ?? 0) + (usage.backingStorageSize ?? 0),
     process: Math.max(...tabs.map(({ id }) => resident(id))),
-    nodes,
-    listeners: jsEventListeners,
+    nodes: counters.nodes ?? Number.NaN,
+    listeners: counters.jsEventListeners ?? Number.NaN,
   };
+}
+
+interface Process {
+  readonly type: string;
+  readonly id: number;
 }
 
 function resident(pid: number): number {

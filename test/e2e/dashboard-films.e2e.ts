@@ -204,6 +204,60 @@ describe.concurrent('the dashboard', () => {
     expect(reader.complaints).toEqual([]);
   });
 
+  it('selects many, deletes them and undoes that, and keeps the page of a long list short', async () => {
+    const many = 205;
+    for (let n = 0; n < many; n += 1)
+      await server.api.request('POST', '/api/asset/request-upload', { name: `Batch ${n}` });
+    await using reader = await openReader(browser, { server });
+    const { page } = reader;
+    const all = '/dashboard/assets?view=table&filter.name=Batch&order=name-false';
+    await reader.open(`${all}&rows=1000`, 'Assets');
+    await page.getByText(`${many} in all`).waitFor();
+    const rows = page.locator('tbody tr[data-id]');
+    // Names are sorted as text.
+    await page.getByRole('link', { name: 'Batch 0', exact: true }).waitFor();
+    expect(await rows.count()).toBeLessThan(100);
+    const height = () => page.evaluate(() => document.documentElement.scrollHeight);
+    const before = await height();
+    expect(before).toBeGreaterThan(many * 32);
+    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+    await page.getByRole('link', { name: 'Batch 99', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: 'Batch 0', exact: true }).count()).toBe(0);
+    expect(await height()).toBe(before);
+    expect(await reader.violations()).toEqual([]);
+
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.getByRole('link', { name: 'Batch 0', exact: true }).waitFor();
+    for (const key of ['j', 'x', 'j', 'x', 'j']) await page.keyboard.press(key);
+    await page.getByText('2 selected').waitFor();
+    await page.getByRole('checkbox', { name: 'Select Batch 101' }).check();
+    expect(await reader.violations()).toEqual([]);
+    await button(page, 'Delete').click();
+    await page.getByText('3 assets are deleted.').waitFor();
+    expect(await page.getByRole('checkbox', { name: 'Select Batch 0', exact: true }).count()).toBe(0);
+    await button(page, 'Undo').click();
+    await page.getByRole('checkbox', { name: 'Select Batch 0', exact: true }).waitFor();
+
+    await page.getByText('Columns', { exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Length' }).uncheck();
+    await page.getByRole('checkbox', { name: 'Select all of this page' }).check();
+    await page.getByText(`${many} selected`).waitFor();
+    await button(page, 'Delete').click();
+    await page.getByText(`${many} assets are deleted.`).waitFor();
+    // Whoever leaves the page has not undone it.
+    await reader.open(all, 'Assets');
+    const left = async () => {
+      const filters = JSON.stringify([{ id: 'name', value: 'Batch' }]);
+      const query = `filters=${encodeURIComponent(filters)}`;
+      return ((await (await server.api.request('GET', `/api/asset?${query}`)).json()) as unknown[]).length;
+    };
+    await until('all to go', async () => (await left()) === 0, { within: 20_000 });
+    await reader.open('/dashboard/assets?view=table', 'Assets');
+    await page.getByRole('columnheader', { name: 'Size' }).waitFor();
+    expect(await page.getByRole('columnheader', { name: 'Length' }).count()).toBe(0);
+    expect(reader.complaints).toEqual([]);
+  });
+
   it('makes a webhook, shows what was delivered, resends it, and its code checks the signature', async () => {
     await using reader = await openReader(browser, { server });
     const { page } = reader;

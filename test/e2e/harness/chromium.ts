@@ -45,7 +45,7 @@ export interface Sample {
 }
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const flags = [
+export const browserFlags = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -63,6 +63,11 @@ const flags = [
 
 /** Headless Chromium as the system has it. */
 export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: browserPath(), headless: true, args: browserFlags });
+}
+
+/** Where Chromium is on this machine. */
+export function browserPath(): string {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const paths = [
     ...names.flatMap((name) => folders.map((folder) => join(folder, name))),
@@ -71,7 +76,7 @@ export function launchBrowser(): Promise<Browser> {
   const executablePath = paths.find((path) => existsSync(path));
   if (!executablePath)
     throw new Error(`no Chromium on this machine (${names.join(', ')}): run scripts/e2e-setup.sh`);
-  return chromium.launch({ executablePath, headless: true, args: flags });
+  return executablePath;
 }
 
 /** Opens the watch page and waits until its first picture moved, or with `hasPicture: false` until time does. */

@@ -7,27 +7,42 @@ export const leaving = signal(new Set());
 /** Why the last deletion failed, for the list that shows the row again. */
 export const deletionProblem = signal(undefined);
 
-/** Deletes a thing when the time to undo that is over. `path`: of the API. */
-export function deleteLater({ id, path, title }) {
+/** Deletes things when the time to undo that is over. `things`: `{id, path, title}`; `path`: of the API. `many` names several. */
+export function deleteLater(things, { many } = {}) {
+  if (things.length === 0) return;
   deletionProblem.value = undefined;
-  leaving.value = new Set([...leaving.value, id]);
-  const restore = () => {
-    leaving.value = new Set([...leaving.value].filter((other) => other !== id));
+  leaving.value = new Set([...leaving.value, ...things.map(({ id }) => id)]);
+  const restore = (those) => {
+    const ids = new Set(those.map(({ id }) => id));
+    leaving.value = new Set([...leaving.value].filter((id) => !ids.has(id)));
   };
-  withUndo(`${title} is deleted.`, {
-    undo: restore,
+  const text =
+    things.length === 1 ? `${things[0].title} is deleted.` : `${things.length} ${many} are deleted.`;
+  withUndo(text, {
+    undo: () => restore(things),
     commit: async () => {
-      try {
-        // `keepalive`: the page may be closing.
-        const headers = { authorization: `Bearer ${key.value}` };
-        const answer = await fetch(path, { method: 'DELETE', keepalive: true, headers });
-        if (answer.ok || answer.status === 404) return;
-        const body = await answer.json().catch(() => ({}));
-        deletionProblem.value = `${title} is still there: ${body.errors?.[0] ?? `HTTP ${answer.status}`}`;
-      } catch (error) {
-        deletionProblem.value = `${title} is still there: ${sentence(error)}`;
-      }
-      restore();
+      // All at once: the page may be closing.
+      const problems = await Promise.all(things.map(remove));
+      const failed = things.filter((_, at) => problems[at] !== undefined);
+      if (failed.length === 0) return;
+      const [first] = problems.filter((problem) => problem !== undefined);
+      const more = failed.length > 1 ? ` So are ${failed.length - 1} more.` : '';
+      deletionProblem.value = `${failed[0].title} is still there: ${first}${more}`;
+      restore(failed);
     },
   });
+}
+
+/** The server's sentence why not; undefined when it is gone. */
+async function remove({ path }) {
+  try {
+    // `keepalive`: the call outlives the page.
+    const headers = { authorization: `Bearer ${key.value}` };
+    const answer = await fetch(path, { method: 'DELETE', keepalive: true, headers });
+    if (answer.ok || answer.status === 404) return undefined;
+    const body = await answer.json().catch(() => ({}));
+    return body.errors?.[0] ?? `HTTP ${answer.status}`;
+  } catch (error) {
+    return sentence(error);
+  }
 }

@@ -4,10 +4,10 @@ import { entries, hrefOf, listOf } from './entries.js';
 import { isLost } from './events.js';
 import { html } from './html.js';
 import { icon } from './icons.js';
-import { isTyping } from './list.js';
 import { Palette } from './palette.js';
 import { UndoBar } from './parts.js';
 import { go, place } from './place.js';
+import { isTyping } from './table.js';
 import { switchTheme } from './theme.js';
 
 export function Frame({ more, children }) {

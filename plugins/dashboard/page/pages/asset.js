@@ -35,7 +35,7 @@ export function Page({ id }) {
   const Dialog = dialogs[open];
   const isReady = asset.status === 'ready';
   const remove = () => {
-    deleteLater({ id, path: `/api/asset/${id}`, title: asset.name });
+    deleteLater([{ id, path: `/api/asset/${id}`, title: asset.name }]);
     go('/dashboard/assets');
   };
   return html`<${Head} title=${asset.name} state=${html`<${State} asset=${asset} />`}>

@@ -7,6 +7,7 @@ import { List } from '../lib/list.js';
 import { useWrite } from '../lib/load.js';
 import { AsCurl, Dialog, Dot, Empty, Field, Head, Problem, Time } from '../lib/parts.js';
 import { go, place, withQuery } from '../lib/place.js';
+import { Check } from '../lib/table.js';
 import { addFiles } from '../lib/uploads.js';
 
 export function Page() {
@@ -24,7 +25,8 @@ export function Page() {
       hrefOf=${href}
       filters=${filters}
       columns=${columns}
-      view=${isTable ? undefined : (rows) => html`<${Grid} rows=${rows} href=${href} />`}
+      remove=${remove}
+      view=${isTable ? undefined : (rows, selection) => html`<${Grid} rows=${rows} href=${href} selection=${selection} />`}
       empty=${html`<${Empty} title="No films yet">
         <p>An asset is a film that viewers can play: one that you upload or import, or the recording of a broadcast. Drop files anywhere on this page.</p>
         ${allows('POST', 'asset/request-upload') && html`<${UploadButton} />`}
@@ -33,6 +35,8 @@ export function Page() {
     <${AsCurl} path="/api/asset" />
     ${isImporting && html`<${Import} onClose=${() => setImporting(false)} />`}`;
 }
+
+const remove = { one: 'asset', many: 'assets', path: ({ id }) => `/api/asset/${id}` };
 
 const states = [
   ['ready', 'ready'],
@@ -67,11 +71,12 @@ export function State({ asset: { status, statusMessage } }) {
   return html`<${Dot} kind="wait">Waiting for its file<//>`;
 }
 
-function Grid({ rows, href }) {
+function Grid({ rows, href, selection }) {
   return html`<ul class="tiles">
     ${rows.map(
-      (asset) => html`<li key=${asset.id}>
-        <a class="tile" href=${href(asset)} data-href=${href(asset)}>
+      (asset) => html`<li key=${asset.id} class=${selection?.has(asset.id) ? 'selected' : ''}>
+        ${selection && html`<${Check} row=${asset} selection=${selection} />`}
+        <a class="tile" href=${href(asset)} data-href=${href(asset)} data-id=${asset.id}>
           <${Still} thumbnail=${asset.thumbnailUrl} storyboard=${asset.storyboardUrl} />
           <span class="name">${asset.name}</span>
           <span class="row muted">

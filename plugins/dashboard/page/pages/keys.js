@@ -29,6 +29,7 @@ export function Page() {
     <${List}
       path="/api/api-token"
       turn=${turn}
+      remove=${remove}
       filters=${[{ id: 'name', title: 'Name' }]}
       columns=${columnsOf(setDeleting)}
       empty=${html`<${Empty} title="No keys but the first one">
@@ -41,6 +42,14 @@ export function Page() {
     ${made && html`<${Made} token=${made} onClose=${() => setMade(undefined)} />`}
     ${deleting && html`<${Deletion} token=${deleting} onClose=${() => setDeleting(undefined)} onDone=${deleted} />`}`;
 }
+
+const remove = {
+  one: 'API key',
+  many: 'API keys',
+  path: ({ id }) => `/api/api-token/${id}`,
+  isFinal: true,
+  note: 'They stop working at once, and programs that use them are refused.',
+};
 
 function columnsOf(setDeleting) {
   return [

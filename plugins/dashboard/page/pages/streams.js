@@ -13,6 +13,7 @@ export function Page() {
       on=${({ event }) => event.startsWith('stream.')}
       every=${30_000}
       hrefOf=${({ id }) => `/dashboard/stream/${id}`}
+      remove=${remove}
       filters=${[
         { id: 'name', title: 'Name' },
         {
@@ -42,6 +43,15 @@ export function Page() {
     />
     <${AsCurl} path="/api/stream?streamsonly=1" />`;
 }
+
+const remove = {
+  one: 'stream',
+  many: 'streams',
+  path: ({ id }) => `/api/stream/${id}`,
+  isFinal: true,
+  isLive: ({ isActive }) => isActive,
+  note: 'Sessions and recordings stay.',
+};
 
 export function State({ stream: { isActive, suspended, isHealthy } }) {
   if (isActive && isHealthy === false) return html`<${Dot} kind="warn">On air, with issues<//>`;

@@ -43,7 +43,7 @@ export function Page({ id }) {
   const tab = place.value.query.get('tab') ?? 'log';
   const mayChange = allows('PUT', `webhook/${id}`);
   const remove = () => {
-    deleteLater({ id, path: `/api/webhook/${id}`, title: webhook.name });
+    deleteLater([{ id, path: `/api/webhook/${id}`, title: webhook.name }]);
     go('/dashboard/webhooks');
   };
   const sent = ({ id: entry }) => {

@@ -15,6 +15,7 @@ export function Page() {
     <${List}
       path="/api/webhook"
       every=${10_000}
+      remove=${{ one: 'webhook', many: 'webhooks', path: ({ id }) => `/api/webhook/${id}` }}
       hrefOf=${({ id }) => `/dashboard/webhook/${id}`}
       filters=${[{ id: 'name', title: 'Name' }, { id: 'url', title: 'URL' }]}
       columns=${columns}
