@@ -28,12 +28,9 @@ export async function bareTab(url: string, { key }: { key: string }): Promise<Ba
     ...browserFlags,
     'about:blank',
   ]);
-  let address: string | undefined;
-  await until('Chromium', () => (address = /ws:\/\/\S+/.exec(child.output)?.[0]) !== undefined, {
-    within: 20_000,
-    every: 50,
-  });
-  const socket = new WebSocket(address ?? '');
+  const address = () => /ws:\/\/\S+/.exec(child.output)?.[0];
+  await until('Chromium', () => address() !== undefined, { within: 20_000, every: 50 });
+  const socket = new WebSocket(address() ?? '');
   const waiting = new Map<number, (message: Message) => void>();
   socket.addEventListener('message', ({ data }) => {
     const message = JSON.parse(String(data)) as Message;

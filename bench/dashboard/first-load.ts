@@ -57,7 +57,7 @@ function noteWhenItIsThere(): void {
   const look = () => {
     const isThere =
       document.querySelector('.page h1') &&
-      /Nothing is on the air|Broadcast for the first time/.test(document.body.innerText);
+      /Nothing is on the air|Broadcast for the first time/.test(document.body.textContent ?? '');
     if (!isThere) return requestAnimationFrame(look);
     return setTimeout(() => ((window as Noted).thereAt = performance.now()));
   };

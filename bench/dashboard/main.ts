@@ -2,6 +2,7 @@ import { launchBrowser } from '../../test/e2e/harness/chromium.ts';
 import { machine, median, printTable } from '../harness/figures.ts';
 import { optionsOf } from '../harness/options.ts';
 import { firstLoad } from './first-load.ts';
+import { lists } from './lists.ts';
 import { openHour } from './open-hour.ts';
 
 const usage = `How quick the dashboard is in Chromium, and how much memory a page takes that stays open.
@@ -21,6 +22,14 @@ if (parts.includes('load')) {
   rows.push([`first paint, ms, median of ${painted.length}`, whole(median(painted)), '500']);
   rows.push(['interactive, ms', whole(median(interactive)), '1000']);
   rows.push([`gzip of ${answers} answers, KB, without hls.js`, (bytes / 1000).toFixed(1), '150']);
+}
+if (parts.includes('lists')) {
+  for (const { what, longest, longestThread } of await lists(browser, { rows: options.rows }))
+    rows.push([
+      `${what}: longest task, ms (of its thread)`,
+      `${whole(longest)} (${whole(longestThread)})`,
+      '100',
+    ]);
 }
 if (parts.includes('hour')) {
   const { first, last, minutes } = await openHour({ minutes: options.minutes });

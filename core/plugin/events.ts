@@ -7,6 +7,8 @@ export interface EventFeed {
   subscribe(listener: (event: LoggedEvent) => void): () => void;
   /** Committed events after a position, oldest first. */
   after(position: number, options: { account?: string; limit: number }): Promise<LoggedEvent[]>;
+  /** Committed events before a position, newest first. They are kept for 24 h. */
+  before(position: number, options: { account?: string; limit: number }): Promise<LoggedEvent[]>;
   /** Where an event of this account stands in the log, or undefined when it is unknown to it or too old. */
   position(id: string, options: { account: string }): Promise<number | undefined>;
 }

@@ -303,6 +303,11 @@ export interface EventLog {
     position: number,
     options: { readonly account?: string; readonly limit: number },
   ): Promise<LoggedEvent[]>;
+  /** Events before `position`, newest first, at most `limit` (1..1000). */
+  before(
+    position: number,
+    options: { readonly account?: string; readonly limit: number },
+  ): Promise<LoggedEvent[]>;
   /** Where an event stands, or undefined when it is unknown or too old. */
   position(id: string): Promise<number | undefined>;
   /** Position of the newest event ever logged; 0 when there was none. */

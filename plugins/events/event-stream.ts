@@ -2,6 +2,7 @@ import { every } from '../../core/base/timing.ts';
 import type { EventFeed } from '../../core/plugin/events.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
+import { isWanted, type WantedEvents } from './wanted.ts';
 
 /** Between two comment lines, ms: proxies cut silent streams. */
 const heartbeat = 5000;
@@ -108,24 +109,12 @@ export const eventStreamHeaders = {
   'x-accel-buffering': 'no',
 };
 
-interface EventStreamOptions {
-  readonly feed: EventFeed;
+interface EventStreamOptions extends WantedEvents {
+  readonly feed: Pick<EventFeed, 'subscribe' | 'after' | 'position'>;
   readonly clock: Clock;
-  readonly account: string;
-  /** Only events of this type or stream; null = all. */
-  readonly type: string | null;
-  readonly streamId: string | null;
   /** Position after which to begin; undefined = from now on. */
   readonly from: number | undefined;
   /** The stream ends when one of these is aborted. */
   readonly signals: readonly AbortSignal[];
   onEnd(): void;
-}
-
-function isWanted(event: LoggedEvent, options: EventStreamOptions): boolean {
-  return (
-    event.account === options.account &&
-    (options.type === null || options.type === event.type) &&
-    (options.streamId === null || options.streamId === event.stream)
-  );
 }

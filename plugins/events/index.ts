@@ -2,17 +2,17 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { limitSchema } from '../../core/base/config-fields.ts';
 import { Fault } from '../../core/base/fault.ts';
-import { nearMiss } from '../../core/base/near-miss.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { says } from '../../core/http/http.ts';
 import { keyedRoutes } from '../../core/http/keyed.ts';
-import { idSchema, text } from '../../core/http/operation.ts';
-import { invalidQuery } from '../../core/http/query.ts';
+import { text } from '../../core/http/operation.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { knownEvents } from './contract.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
+import { logRoute } from './log-route.ts';
+import { refuseMisspelt, wantedQuery } from './wanted.ts';
 
-/** `GET /api/events`: an account's events as they happen, as server-sent events. */
+/** `GET /api/events`: an account's events as they happen, as server-sent events; `GET /api/events/log`: those of the last 24 h. */
 export default definePlugin({
   id: 'events',
   summary: 'the event stream',
@@ -50,7 +50,7 @@ export default definePlugin({
       if (own === 0) openOf.delete(account);
       else openOf.set(account, own);
     };
-    return new Elysia().get(
+    const stream = new Elysia().get(
       '/api/events',
       keyed(async ({ request, principal }) => {
         const { accountId } = principal;
@@ -91,10 +91,7 @@ export default definePlugin({
       }),
       says("The account's events as they happen, as server-sent events.", {
         name: 'streamEvents',
-        query: {
-          type: Type.String({ description: 'Only events of this type.', examples: ['stream.started'] }),
-          streamId: Type.String({ description: 'Only events of this stream.', examples: idSchema.examples }),
-        },
+        query: wantedQuery,
         headers: {
           'Last-Event-ID': Type.String({
             description: 'The last event seen: the stream starts after it. Events are kept for 24 h.',
@@ -109,15 +106,9 @@ export default definePlugin({
         faults: ['events.gone', 'events.too_many', 'query.invalid'],
       }),
     );
+    return stream.use(logRoute(kit, { known }));
   },
 });
-
-/** A plugin may be off for now, but a misspelt name would never match and never be noticed. */
-function refuseMisspelt(type: string | null, known: ReadonlySet<string>): void {
-  if (type === null || known.has(type)) return;
-  const meant = nearMiss(type, known);
-  if (meant !== undefined) throw invalidQuery(`type: there is no event ${type}; did you mean ${meant}?`);
-}
 
 function tooMany(message: string): Fault {
   return new Fault('events.too_many', { status: 503, message, retryAfter: 5 });

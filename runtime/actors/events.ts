@@ -32,6 +32,10 @@ export class EventHub implements EventFeed {
     return this.#store.events.after(position, options);
   }
 
+  before(position: number, options: { account?: string; limit: number }): Promise<LoggedEvent[]> {
+    return this.#store.events.before(position, options);
+  }
+
   async position(id: string, { account }: { account: string }): Promise<number | undefined> {
     const position = await this.#store.events.position(id);
     if (position === undefined) return undefined;

@@ -29,6 +29,7 @@ export function pluginEvents(plugin: string, options: PluginEventsOptions): Even
     declared,
     subscribe: (listener) => feed.subscribe(listener),
     after: (position, query) => feed.after(position, query),
+    before: (position, query) => options.feed.before(position, query),
     position: (id, query) => feed.position(id, query),
     async emit(emission) {
       const event = own.get(emission.type);

@@ -26,6 +26,7 @@ export class PluginScope {
     };
     this.events = {
       after: (position, query) => events.after(position, query),
+      before: (position, query) => events.before(position, query),
       position: (id, query) => events.position(id, query),
       subscribe: (listener) => this.#subscribe(listener, options),
     };

@@ -355,6 +355,9 @@ describe.concurrent('the dashboard', () => {
     await row.click();
     await page.getByRole('complementary', { name: 'Event' }).getByText('"event": "asset.ready"').waitFor();
     expect(await reader.violations()).toEqual([]);
+    // It happened before this page was opened.
+    await page.reload();
+    await page.getByRole('complementary', { name: 'Event' }).getByText('"event": "asset.ready"').waitFor();
     await button(page, 'Pause').click();
     await page.getByText('Paused').first().waitFor();
 

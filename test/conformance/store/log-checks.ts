@@ -26,6 +26,14 @@ export const logChecks: readonly Check[] = [
         expect((await events.after(1, { limit: 2 })).map((one) => one.id)).toEqual(['e2', 'e3']);
         expect((await events.after(1, { account: 'main', limit: 1 })).map((one) => one.id)).toEqual(['e3']);
         expect(await events.after(4, { limit: 5 })).toEqual([]);
+        const last = Number.MAX_SAFE_INTEGER;
+        expect(await events.before(last, { limit: 1000 })).toEqual(log.toReversed());
+        expect((await events.before(4, { limit: 2 })).map((one) => one.id)).toEqual(['e3', 'e2']);
+        expect((await events.before(4, { account: 'main', limit: 2 })).map((one) => one.id)).toEqual([
+          ...['e3', 'e1'],
+        ]);
+        expect(await events.before(1, { limit: 5 })).toEqual([]);
+        expect(await events.before(0, { account: 'main', limit: 5 })).toEqual([]);
         expect(await events.position('e3')).toBe(3);
         expect(await events.position('e9')).toBeUndefined();
         expect(await events.last()).toBe(4);
@@ -127,6 +135,8 @@ export const logChecks: readonly Check[] = [
         expect(kept.map((one) => one.at)).toEqual(
           Array.from({ length: 100 }, (_, index) => start + 600 + index),
         );
+        const back = await current.events.before(Number.MAX_SAFE_INTEGER, { account: 'main', limit: 1000 });
+        expect(back).toEqual(kept.toReversed());
         expect(await current.events.position('e599')).toBeUndefined();
         expect(await current.events.position('e600')).toBe(601);
         expect(await current.timers()).toHaveLength(count);

@@ -222,6 +222,13 @@ export function modelStore(): Store & { readonly jobs: Jobs } {
           .filter((event) => event.position > from && (account === undefined || event.account === account))
           .slice(0, limit);
       },
+      async before(from, { account, limit }) {
+        checkLimit(limit);
+        return log
+          .filter((event) => event.position < from && (account === undefined || event.account === account))
+          .reverse()
+          .slice(0, limit);
+      },
       position: async (id) => log.find((event) => event.id === id)?.position,
       last: async () => position,
       cursor: async (consumer) => cursors.get(consumer) ?? 0,

@@ -197,6 +197,10 @@ export function generator(seed: number): Generator {
         text: `after ${from}`,
         make: (store) => store.events.after(from, { account: query.account, limit: query.limit }),
       },
+      {
+        text: `before ${from}`,
+        make: (store) => store.events.before(from, { account: query.account, limit: query.limit }),
+      },
       { text: 'timers', make: (store) => store.timers() },
       { text: 'timers of 1', make: (store) => store.timers([1]) },
       { text: 'orders of 0', make: (store) => store.orders([0]) },

@@ -27,5 +27,7 @@ let number = 0;
 function withoutEpochs(store: RedisStore): RedisStore {
   const after: RedisStore['events']['after'] = async (...asked) =>
     (await store.events.after(...asked)).map(({ epoch: _, ...event }) => event);
-  return { ...store, events: { ...store.events, after } };
+  const before: RedisStore['events']['before'] = async (...asked) =>
+    (await store.events.before(...asked)).map(({ epoch: _, ...event }) => event);
+  return { ...store, events: { ...store.events, after, before } };
 }

@@ -1,10 +1,12 @@
 import { signal } from '@preact/signals';
-import { allows, client, key } from './api.js';
+import { allows, call, client, key } from './api.js';
 
 /** Between two looks at whether the server answers, ms. */
 const lookEvery = 2000;
 /** Events that are kept for pages that open later. */
 const kept = 200;
+/** Of before the page was opened. */
+const recalled = 50;
 
 /** The newest events of the account, newest first. */
 export const recent = signal([]);
@@ -38,6 +40,19 @@ function follow() {
   const controller = new AbortController();
   running = controller;
   void listen(controller.signal);
+  if (recent.value.length === 0) void recall(controller.signal);
+}
+
+/** What happened before this page was opened, as far as the key may know. */
+async function recall(signal) {
+  if (!allows('GET', 'events/log')) return;
+  try {
+    const before = await call('GET', '/api/events/log', { query: { limit: recalled }, signal });
+    const known = new Set(recent.value.map(({ id }) => id));
+    if (!signal.aborted) recent.value = [...recent.value, ...before.filter(({ id }) => !known.has(id))];
+  } catch {
+    // Then it begins with what comes.
+  }
 }
 
 async function listen(signal) {

@@ -40,10 +40,11 @@ export function Copied({ text, label, isSecret = false }) {
   </span>`;
 }
 
+/** `text`: what is copied, or what makes it when it is wanted. */
 export function CopyButton({ text, label, children = 'Copy' }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
-    await copyText(text);
+    await copyText(typeof text === 'function' ? text() : text);
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };

@@ -10,7 +10,7 @@ const margin = 16;
 const usualHeight = 32;
 
 /**
- * Rows of a list. `columns`: `{title, cell(row), order?, isEnd?}`. `order`: what they are sorted by, as in the URL. `chosen`: id of the
+ * Rows of a list. `columns`: `{title, cell(row), order?, isEnd?, isLink?}`; the first has the link to the page of a row, or that with `isLink`. `order`: what they are sorted by, as in the URL. `chosen`: id of the
  * open one. `selection`: of `useSelection`; absent: none can be selected. `label`: a name, for a table that is no list of the API.
  */
 export function Table({ rows, columns, hrefOf, chosen, order = '', selection, label }) {
@@ -22,7 +22,12 @@ export function Table({ rows, columns, hrefOf, chosen, order = '', selection, la
   const spacer = (height) =>
     height > 0 &&
     html`<tr class="spacer" aria-hidden="true"><td colspan=${all.length} style=${{ height: `${height}px` }}></td></tr>`;
-  const name = selection ? 1 : 0;
+  // Of the column that leads to the page of a row.
+  const link =
+    Math.max(
+      0,
+      columns.findIndex(({ isLink }) => isLink),
+    ) + (selection ? 1 : 0);
   return html`<table class="list" ref=${table} aria-label=${label} aria-rowcount=${isPart ? rows.length + 1 : undefined}>
     <thead>
       <tr>${all.map((column) => html`<${Title} ...${column} now=${order} />`)}</tr>
@@ -40,7 +45,7 @@ export function Table({ rows, columns, hrefOf, chosen, order = '', selection, la
         >
           ${all.map(
             ({ cell, isEnd, className = '' }, at) => html`<td class=${`${isEnd ? 'end' : ''} ${className}`}>
-              ${at === name && hrefOf ? html`<a class="fill" href=${hrefOf(row)}>${cell(row)}</a>` : cell(row)}
+              ${at === link && hrefOf ? html`<a class="fill" href=${hrefOf(row)}>${cell(row)}</a>` : cell(row)}
             </td>`,
           )}
         </tr>`,

@@ -129,7 +129,7 @@ function Happened() {
   const shown = recent.value.slice(0, 12);
   return html`<section class="stack tight" aria-label="What just happened">
     <h2>What just happened</h2>
-    ${shown.length === 0 && html`<p class="muted">Nothing since you opened this page. Events appear here as they happen.</p>`}
+    ${shown.length === 0 && html`<p class="muted">Nothing in the last 24 hours. Events appear here as they happen.</p>`}
     ${
       shown.length > 0 &&
       html`<ul class="lines">

@@ -105,7 +105,27 @@ export function eventReads({ link, scripts, key, onEvents }: StoreParts): EventL
     return ((await answer) as [string, string[]][]).map(eventOf);
   };
 
+  const stretchBefore = async (position: number, { account, limit }: { account?: string; limit: number }) => {
+    const answer =
+      account === undefined
+        ? link.read(['XREVRANGE', key('events'), `${position - 1}-0`, '-', 'COUNT', String(limit)])
+        : scripts.run('before', [account, String(position), String(limit)], { isRead: true });
+    return ((await answer) as [string, string[]][]).map(eventOf);
+  };
+
   return {
+    async before(position, { account, limit }) {
+      checkLimit(limit, maxEvents);
+      const events: LoggedEvent[] = [];
+      for (let from = position; events.length < limit && from > 0; ) {
+        const asked = Math.min(stretch, limit - events.length);
+        const next = await stretchBefore(from, { account, limit: asked });
+        events.push(...next);
+        if (next.length < asked) break;
+        from = events.at(-1)?.position ?? from;
+      }
+      return events;
+    },
     async after(position, { account, limit }) {
       checkLimit(limit, maxEvents);
       const events: LoggedEvent[] = [];

@@ -8,6 +8,7 @@ const parts = {
   commit: ['pending', 'rows', 'events', 'jobs'],
   write: ['pending', 'rows', 'events'],
   after: [],
+  before: [],
   find: [],
   sweep: [],
   work: ['jobs'],

@@ -59,6 +59,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
     events: {
       after: (position, query) => read((reads) => reads.after({ position, ...query })),
+      before: (position, query) => read((reads) => reads.before({ position, ...query })),
       position: (id) => read((reads) => reads.position(id)),
       last: () => read((reads) => reads.last(null)),
       cursor: (consumer) => read((reads) => reads.cursor(consumer)),

@@ -25,6 +25,7 @@ export interface Reader {
   walk(query: WalkQuery): Walk;
   countRows(query: CountQuery): Counted;
   after(query: { position: number; account?: string; limit: number }): LoggedEvent[];
+  before(query: { position: number; account?: string; limit: number }): LoggedEvent[];
   position(id: string): number | undefined;
   last(scope: null): number;
   cursor(consumer: string): number;
@@ -64,6 +65,13 @@ export function reader(sql: Statements): Reader {
     `SELECT ${event} FROM events INDEXED BY events_account
      WHERE account = ? AND position > ? ORDER BY position LIMIT ?`,
   );
+  const before = sql.prepare<LoggedEvent>(
+    `SELECT ${event} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?`,
+  );
+  const beforeOfAccount = sql.prepare<LoggedEvent>(
+    `SELECT ${event} FROM events INDEXED BY events_account
+     WHERE account = ? AND position < ? ORDER BY position DESC LIMIT ?`,
+  );
   const position = sql.prepare<{ position: number }>(
     'SELECT position FROM events WHERE id = ? ORDER BY position LIMIT 1',
   );
@@ -96,6 +104,12 @@ export function reader(sql: Statements): Reader {
       return query.account === undefined
         ? after.all(query.position, query.limit)
         : afterOfAccount.all(query.account, query.position, query.limit);
+    },
+    before(query) {
+      checkLimit(query.limit, 1000);
+      return query.account === undefined
+        ? before.all(query.position, query.limit)
+        : beforeOfAccount.all(query.account, query.position, query.limit);
     },
     position: (id) => position.get(id)?.position,
     last: () => last.get()?.seq ?? 0,
