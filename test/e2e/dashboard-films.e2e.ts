@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFile, stat, truncate } from 'node:fs/promises';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -39,7 +40,7 @@ beforeAll(async () => {
       },
     }),
     startFileServer(),
-    makeFilm(large, { seconds: 24, bitrate: '7M' }),
+    makeFilm(large, { seconds: 24, bitrate: '300k' }).then(() => pad(large, 200_000_000)),
     makeFilm(small, { seconds: 4, bitrate: '300k' }),
   ]);
 }, 60_000);
@@ -58,6 +59,16 @@ const makeFilm = (path: string, { seconds, bitrate }: { seconds: number; bitrate
     ...['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '50', '-b:v', bitrate, '-minrate', bitrate],
     ...['-maxrate', bitrate, '-bufsize', bitrate, '-x264-params', 'nal-hrd=cbr', '-c:a', 'aac', path],
   ]);
+
+/** Makes an mp4 file so long by a box that players skip (ISO/IEC 14496-12 §8.1.2). The disk stores no zeros. */
+async function pad(path: string, length: number): Promise<void> {
+  const { size } = await stat(path);
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(length - size);
+  head.write('free', 4);
+  await appendFile(path, head);
+  await truncate(path, length);
+}
 
 interface FileServer {
   readonly url: string;
@@ -117,7 +128,7 @@ describe.concurrent('the dashboard', () => {
     const dock = page.getByRole('region', { name: 'Uploads' });
     const sent = () => dock.locator('progress').evaluate((bar: HTMLProgressElement) => bar.value);
     await until('some bytes', async () => (await sent()) > 500_000, { within: 15_000 });
-    await dock.getByText(/kB\/s, 0:\d\d left/).waitFor();
+    await dock.getByText(/ of 200\.0 MB, .* kB\/s, \d+:\d\d left/).waitFor();
     expect(await reader.violations()).toEqual([]);
 
     await button(page, /^Pause Long film/).click();
@@ -141,7 +152,7 @@ describe.concurrent('the dashboard', () => {
     await button(page, 'Choose the same file again to go on').click();
     await (await again).setFiles(large);
     expect(Number((await patch).headers()['upload-offset'])).toBeGreaterThan(500_000);
-    await dock.getByText('All files are uploaded').waitFor({ timeout: 20_000 });
+    await dock.getByText('All files are uploaded').waitFor({ timeout: 60_000 });
 
     await dock.getByRole('link', { name: 'Long film.mp4' }).click();
     await page.getByRole('heading', { level: 1, name: 'Long film.mp4' }).waitFor();
@@ -368,6 +379,7 @@ describe.concurrent('the dashboard', () => {
       .first()
       .waitFor();
     expect(await reader.violations()).toEqual([]);
+    await page.getByText('A forecast needs readings of an hour').waitFor();
     await page.getByRole('row', { name: /local \(this one\) ✓? ?Alive/ }).waitFor();
     await page.getByRole('link', { name: 'Plugins' }).click();
     await page.getByRole('row', { name: /^pages ✓? ?On adds to the dashboard/ }).waitFor();
@@ -389,6 +401,17 @@ describe.concurrent('the dashboard', () => {
     expect(await reader.violations()).toEqual([]);
     await reader.open(`/dashboard/asset/${assetId}`, 'A film');
     await page.getByText(`Shelf mark ${assetId}`).waitFor();
+    const stream = await server.api.createStream({ name: 'On the shelf' });
+    await reader.open(`/dashboard/stream/${stream.id}?tab=embed`, 'On the shelf');
+    await page.getByText(`Shelf mark ${stream.id}`).waitFor();
+    await page.getByRole('checkbox', { name: 'Autoplay' }).check();
+    await page.getByRole('checkbox', { name: 'Muted' }).check();
+    const code = page.locator('pre', { hasText: `/embed/${stream.playbackId}?autoplay=1&amp;muted=1"` });
+    await code.waitFor();
+    await page.getByRole('combobox', { name: 'Kind of code' }).selectOption('element');
+    await page.getByText(`playback-id="${stream.playbackId}" title="On the shelf" autoplay muted>`).waitFor();
+    await page.frameLocator('iframe.preview').getByText('Not on the air yet.').waitFor();
+    expect(await reader.violations()).toEqual([]);
     expect(reader.complaints).toEqual([]);
   });
 

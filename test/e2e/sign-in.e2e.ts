@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchBrowser } from './harness/chromium.ts';
 import { type Server, startServer } from './harness/server.ts';
+import { until } from './harness/wait.ts';
 
 /** A link with a sign-in code, in a browser. */
 let browser: Browser;
@@ -44,4 +45,14 @@ it('signs in once, and leaves no code in the address', async () => {
   expect(second.url()).toBe(`${server.url}/`);
   expect(await second.evaluate(() => sessionStorage.getItem('millrace.key'))).toBeNull();
   expect(server.output).not.toContain(code);
+
+  // The key was made for this tab, and goes with it.
+  await first.getByRole('button', { name: 'Sign out' }).click();
+  await first.getByLabel('API key').waitFor();
+  expect(await first.evaluate(() => sessionStorage.getItem('millrace.key'))).toBeNull();
+  const isGone = async () => {
+    const tokens = await fetch(`${server.url}/api/api-token`, { headers });
+    return !((await tokens.json()) as { name: string }[]).some(({ name }) => name === 'Dashboard');
+  };
+  await until('the key to go', isGone, { within: 10_000 });
 });

@@ -6,7 +6,7 @@ import { dashboardColumns, dashboardPages, dashboardPanels } from '../../core/pl
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 
-/** A plugin for tests, named by its path in the config: a page, a panel of assets, a page that fails, and a column of assets. */
+/** A plugin for tests, named by its path in the config: a page, a panel of assets and one of streams, a page that fails, and a column of assets. */
 export default definePlugin({
   id: 'pages',
   contract: 3,
@@ -16,6 +16,9 @@ export default definePlugin({
     offer(dashboardPages, () => ({ id: 'broken', title: 'Broken', module: '/shelf/broken.js' })),
     offer(dashboardPanels, () => ({
       ...{ id: 'shelf', title: 'On the shelf', on: 'asset' as const, module: '/shelf/panel.js' },
+    })),
+    offer(dashboardPanels, () => ({
+      ...{ id: 'shelf-of-stream', title: 'Its shelf', on: 'stream' as const, module: '/shelf/panel.js' },
     })),
     offer(dashboardColumns, () => ({ resource: 'asset' as const, field: 'playbackId', title: 'Shelf mark' })),
   ],

@@ -65,7 +65,7 @@ async function takeCode() {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ code }),
     });
-    if (answer.ok) await signIn((await answer.json()).key, { isKept: false });
+    if (answer.ok) await signIn((await answer.json()).key, { isKept: false, isOwn: true });
   } catch {
     // The page asks for a key instead.
   }

@@ -14,16 +14,27 @@ export const access = signal(undefined);
 /** Calls the API as the reader. */
 export const client = computed(() => millrace({ baseUrl: location.origin, key: key.value }));
 
-/** Remembers a key when the server takes it; throws the sentence why not. */
-export async function signIn(candidate, { isKept }) {
+/** Remembers a key when the server takes it; throws the sentence why not. `isOwn`: it was made for this tab alone. */
+export async function signIn(candidate, { isKept, isOwn = false }) {
   const tried = millrace({ baseUrl: location.origin, key: candidate });
   access.value = await (await tried.request({ method: 'GET', path: '/api/api-token/current' })).json();
   sessionStorage.setItem('millrace.key', candidate);
   if (isKept) localStorage.setItem('millrace.key', candidate);
+  if (isOwn) sessionStorage.setItem('millrace.own', candidate);
   key.value = candidate;
 }
 
+/** Forgets the key. One that was made for this tab is deleted, where it may do that: nobody else has it. */
 export function signOut() {
+  const { id } = access.value ?? {};
+  const isOwn = sessionStorage.getItem('millrace.own') === key.value;
+  if (isOwn && id && allows('DELETE', `api-token/${id}`))
+    void call('DELETE', `/api/api-token/${id}`).catch(() => undefined);
+  forgetKey();
+}
+
+function forgetKey() {
+  sessionStorage.removeItem('millrace.own');
   sessionStorage.removeItem('millrace.key');
   localStorage.removeItem('millrace.key');
   access.value = undefined;
@@ -52,7 +63,7 @@ export async function callWhole(method, path, { body, query, signal } = {}) {
       count: count === null ? undefined : Number(count),
     };
   } catch (error) {
-    if (error instanceof MillraceError && error.status === 401) signOut();
+    if (error instanceof MillraceError && error.status === 401) forgetKey();
     throw error;
   }
 }

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { allows, call } from '../lib/api.js';
 import { deleteLater } from '../lib/deletion.js';
+import { Embed } from '../lib/embed.js';
 import { Panels } from '../lib/extensions.js';
 import { Film } from '../lib/film.js';
 import { bytes, count, duration, rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { useLoad } from '../lib/load.js';
 import { localUrl } from '../lib/local-url.js';
-import { useOpenapi } from '../lib/openapi.js';
 import { AsCurl, Bones, Copied, Head, Id, Problem, Time } from '../lib/parts.js';
 import { go } from '../lib/place.js';
 import { Export, Rename, Transcode } from './asset-dialogs.js';
@@ -58,7 +58,7 @@ export function Page({ id }) {
       </div>
       <div class="stack">
         <${Facts} asset=${asset} />
-        ${isReady && html`<${Tracks} tracks=${asset.videoSpec?.tracks ?? []} /><${Files} asset=${asset} /><${Embed} asset=${asset} />`}
+        ${isReady && html`<${Tracks} tracks=${asset.videoSpec?.tracks ?? []} /><${Files} asset=${asset} /><${Embed} playbackId=${asset.playbackId} title=${asset.name} />`}
         <${AsCurl} path=${`/api/asset/${id}`} />
       </div>
     </div>
@@ -141,18 +141,6 @@ function Files({ asset: { downloadUrl, originalUrl, playbackUrl, hash = [] } }) 
       )}
       ${hash.map(({ algorithm, hash: value }) => html`<dt>${algorithm}</dt><dd><${Copied} text=${value} label=${algorithm} /></dd>`)}
     </dl>
-  </section>`;
-}
-
-function Embed({ asset: { playbackId, name } }) {
-  const document = useOpenapi();
-  const page = document?.paths['/embed/{playbackId}'] ? 'embed' : 'watch';
-  const title = name.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
-  const text = `<iframe src="${location.origin}/${page}/${playbackId}" title="${title}" width="640" height="360" allow="autoplay; fullscreen" style="border:0"></iframe>`;
-  return html`<section class="card stack" aria-label="Embed code">
-    <h2>Embed code</h2>
-    <pre class="code wrap" tabindex="0">${text}</pre>
-    <div class="row"><${Copied} text=${`${location.origin}/watch/${playbackId}`} label="the link to watch it" /></div>
   </section>`;
 }
 

@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
 import { byWeight, Issue } from '../lib/advice.js';
 import { allows } from '../lib/api.js';
+import { Embed } from '../lib/embed.js';
+import { Panels } from '../lib/extensions.js';
 import { count, duration, rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { List } from '../lib/list.js';
@@ -20,6 +22,7 @@ const tabs = [
   ['sessions', 'Sessions'],
   ['recordings', 'Recordings'],
   ['targets', 'Targets'],
+  ['embed', 'Embed'],
   ['settings', 'Settings'],
   ['api', 'API'],
 ];
@@ -28,6 +31,7 @@ const parts = {
   sessions: Sessions,
   recordings: Recordings,
   targets: Targets,
+  embed: EmbedCode,
   settings: Settings,
   api: Calls,
 };
@@ -61,6 +65,7 @@ export function Page({ id }) {
         <${Tabs} tabs=${tabs} current=${current} hrefOf=${(tab) => withQuery({ tab, order: undefined, cursor: undefined })} />
         <${parts[current]} stream=${stream} points=${points} reload=${reload} />
       </div>
+      <${Panels} on="stream" id=${id} />
     </div>`;
 }
 
@@ -160,6 +165,10 @@ export function RecordingState({ session: { recordingStatus, recordingReadyBy, i
   if (recordingStatus !== 'waiting') return html`<${Dot} kind="quiet">None<//>`;
   if (isActive) return html`<${Dot} kind="on-air">Recording<//>`;
   return html`<span><${Dot} kind="wait">Waiting<//>${recordingReadyBy && html` <span class="muted">ready by <${Time} at=${recordingReadyBy} /></span>`}</span>`;
+}
+
+function EmbedCode({ stream: { playbackId, name } }) {
+  return html`<${Embed} playbackId=${playbackId} title=${name} isLive />`;
 }
 
 function Calls({ stream: { id, playbackId, playbackUrl } }) {

@@ -1,3 +1,4 @@
+import { forecastOf, withReading } from '../lib/forecast.js';
 import { bytes, count } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { Dot, Time } from '../lib/parts.js';
@@ -7,7 +8,7 @@ import { go, place, withQuery } from '../lib/place.js';
 export function Nodes({ system: { node, nodes, disk } }) {
   return html`<section class="stack" aria-label="Nodes">
     <h2>Nodes</h2>
-    ${disk && html`<p class="muted">Data of this node: ${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)} free in <code>${disk.dataDir}</code></p>`}
+    ${disk && html`<${Disk} ...${disk} node=${node.id} />`}
     <div class="scroll" tabindex="0" role="region" aria-label="List of nodes">
       <table class="list">
         <thead><tr><th>Node</th><th>State</th><th>Roles</th><th>Region</th><th>URL</th><th>Last seen</th></tr></thead>
@@ -26,6 +27,38 @@ export function Nodes({ system: { node, nodes, disk } }) {
       </table>
     </div>
   </section>`;
+}
+
+/** Free space, and when it will be gone: by what this browser has seen, as the server keeps no history of it. */
+function Disk({ node, dataDir, freeBytes: free, totalBytes: total }) {
+  const stored = `millrace.disk.${node}.${dataDir}`;
+  const readings = withReading(JSON.parse(localStorage.getItem(stored) ?? '[]'), { at: Date.now(), free });
+  localStorage.setItem(stored, JSON.stringify(readings));
+  const forecast = forecastOf(readings, { free, total });
+  const isSoon = forecast.kind === 'fills' && forecast.left < 3 * day;
+  return html`<p>
+    <span class="muted">Data of this node: ${bytes(free)} of ${bytes(total)} free in <code>${dataDir}</code>.</span>${' '}
+    ${isSoon ? html`<${Dot} kind="warn">${forecastText(forecast)}<//>` : html`<span class="muted">${forecastText(forecast)}</span>`}
+  </p>`;
+}
+
+const day = 86_400_000;
+
+function forecastText({ kind, span, perDay, left }) {
+  if (kind === 'unknown')
+    return `A forecast needs readings of an hour; this browser has those of ${span < 60_000 ? 'less than a minute' : spanText(span)}.`;
+  const seen = `in the ${spanText(span)} that this browser has seen`;
+  if (kind === 'steady') return `It did not fill up ${seen}.`;
+  if (left > 365 * day) return `Full in more than a year at the rate of ${bytes(perDay)} a day ${seen}.`;
+  return `Full in about ${spanText(left)} at the rate of ${bytes(perDay)} a day ${seen}.`;
+}
+
+/** ms as `9 days`, `5 hours` or `12 minutes`. */
+function spanText(ms) {
+  const [value, unit] =
+    ms >= 2 * day ? [ms / day, 'day'] : ms >= 7_200_000 ? [ms / 3_600_000, 'hour'] : [ms / 60_000, 'minute'];
+  const whole = Math.max(1, Math.round(value));
+  return `${whole} ${unit}${whole === 1 ? '' : 's'}`;
 }
 
 const states = { on: ['good', 'On'], failed: ['bad', 'Failed'], off: ['quiet', 'Off'] };
