@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { go, place, withQuery } from './place.js';
+import { store, stored } from './stored.js';
 
 /** Rows up to which all of a table are in the page; of longer ones those near what the reader sees. */
 const mostWhole = 200;
@@ -180,13 +181,13 @@ export function isTyping({ target }) {
 
 /** Columns that this reader has hidden in a list, by their titles; remembered in this browser. */
 export function useColumns(list, columns) {
-  const stored = `millrace.columns.${list}`;
-  const [hidden, setHidden] = useState(() => new Set(JSON.parse(localStorage.getItem(stored) ?? '[]')));
+  const name = `millrace.columns.${list}`;
+  const [hidden, setHidden] = useState(() => new Set(stored(name, [])));
   const set = (title, isShown) => {
     const next = new Set(hidden);
     if (isShown) next.delete(title);
     else next.add(title);
-    localStorage.setItem(stored, JSON.stringify([...next]));
+    store(name, [...next]);
     setHidden(next);
   };
   return { shown: columns.filter(({ title }) => !hidden.has(title)), hidden, set };

@@ -54,11 +54,12 @@ export function Page({ id }) {
             : html`<div class="film"><p class="muted">${asset.status === 'failed' ? 'There is nothing to play.' : 'It plays here when its file has arrived.'}</p></div>`
         }
         <${Tasks} id=${id} />
+        ${isReady && html`<${Embed} playbackId=${asset.playbackId} title=${asset.name} />`}
         <${Panels} on="asset" id=${id} />
       </div>
       <div class="stack">
         <${Facts} asset=${asset} />
-        ${isReady && html`<${Tracks} tracks=${asset.videoSpec?.tracks ?? []} /><${Files} asset=${asset} /><${Embed} playbackId=${asset.playbackId} title=${asset.name} />`}
+        ${isReady && html`<${Tracks} tracks=${asset.videoSpec?.tracks ?? []} /><${Files} asset=${asset} />`}
         <${AsCurl} path=${`/api/asset/${id}`} />
       </div>
     </div>

@@ -37,7 +37,7 @@ export function Page() {
             <p>${all.length === 0 ? 'Events of your streams, assets and tasks appear here as they come. Start a broadcast, or upload a film.' : 'Choose another type or stream.'}</p>
           <//>`
         : html`<div class=${`beside ${open ? 'open' : ''}`}>
-            <${Rows} rows=${rows} chosen=${open?.id} log=${log} />
+            <${Rows} rows=${rows} chosen=${open?.id} log=${log} isHeld=${held !== undefined} />
             ${
               open &&
               html`<aside class="card stack" aria-label="Event">
@@ -85,14 +85,14 @@ const columns = [
   { title: 'Id', cell: ({ id }) => html`<${Id} id=${id} />` },
 ];
 
-function Rows({ rows, chosen, log }) {
+function Rows({ rows, chosen, log, isHeld }) {
   const box = useRef();
   useEffect(() => rowKeys(box), []);
   return html`<div>
     <div class="scroll" ref=${box} tabindex="0" role="region" aria-label="Events">
       <${Table} rows=${rows} columns=${columns} chosen=${chosen} hrefOf=${({ id }) => withQuery({ event: id })} />
     </div>
-    ${!log.isEnd && html`<${Older} key=${rows.length} log=${log} />`}
+    ${!log.isEnd && !isHeld && html`<${Older} key=${log.events.length} log=${log} />`}
   </div>`;
 }
 

@@ -3,6 +3,7 @@ import { bytes, count } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { Dot, Time } from '../lib/parts.js';
 import { go, place, withQuery } from '../lib/place.js';
+import { store, stored } from '../lib/stored.js';
 
 /** What each node does, and the disk of the one that answered. */
 export function Nodes({ system: { node, nodes, disk } }) {
@@ -31,9 +32,9 @@ export function Nodes({ system: { node, nodes, disk } }) {
 
 /** Free space, and when it will be gone: by what this browser has seen, as the server keeps no history of it. */
 function Disk({ node, dataDir, freeBytes: free, totalBytes: total }) {
-  const stored = `millrace.disk.${node}.${dataDir}`;
-  const readings = withReading(JSON.parse(localStorage.getItem(stored) ?? '[]'), { at: Date.now(), free });
-  localStorage.setItem(stored, JSON.stringify(readings));
+  const name = `millrace.disk.${node}.${dataDir}`;
+  const readings = withReading(stored(name, []), { at: Date.now(), free });
+  store(name, readings);
   const forecast = forecastOf(readings, { free, total });
   const isSoon = forecast.kind === 'fills' && forecast.left < 3 * day;
   return html`<p>
