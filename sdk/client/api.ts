@@ -1203,6 +1203,31 @@ export interface Api {
         readonly first?: boolean;
       };
     } & CallOptions): Promise<readonly Ingest[]>;
+  /** The account's events of the last 24 h, newest first. `GET /api/events/log` */
+  listEvents(call?: {
+      readonly query?: {
+        /** Only events of this type. */
+        readonly type?: string;
+        /** Only events of this stream. */
+        readonly streamId?: string;
+        /** Events of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same type and stream. */
+        readonly cursor?: string;
+      };
+    } & CallOptions): Promise<ReadonlyArray<{
+    /** As in the event stream. */
+    readonly id: string;
+    /** Epoch milliseconds. */
+    readonly createdAt: number;
+    /** Epoch milliseconds. */
+    readonly timestamp: number;
+    readonly event: string;
+    /** The stream as it was then, if the event is of one. */
+    readonly stream?: unknown;
+    /** What the event is about; docs/api.md. */
+    readonly payload?: unknown;
+  }>>;
   /** Lists delivery attempts, newest first; parameters as for streams. `GET /api/webhook/{id}/log` */
   listWebhookLog(call: {
       readonly id: string;
@@ -1445,6 +1470,7 @@ export const operations = {
   setRecord: { method: 'PATCH', path: '/api/stream/{id}/record' },
   getPlayback: { method: 'GET', path: '/api/playback/{id}' },
   getIngest: { method: 'GET', path: '/api/ingest' },
+  listEvents: { method: 'GET', path: '/api/events/log' },
   listWebhookLog: { method: 'GET', path: '/api/webhook/{id}/log' },
   getWebhookLogEntry: { method: 'GET', path: '/api/webhook/{id}/log/{logId}' },
   resendWebhookDelivery: { method: 'POST', path: '/api/webhook/{id}/log/{logId}/resend', isOnce: true },
@@ -1471,6 +1497,7 @@ export type ListName =
   | 'listTargets'
   | 'listTasks'
   | 'listAssets'
+  | 'listEvents'
   | 'listWebhookLog'
   | 'listWebhooks'
   | 'listReactions';
