@@ -59,6 +59,16 @@ const mutants: Record<string, { breaks: string; mutate: (store: Store) => Store 
     breaks: 'a write with isOnce writes an event once, whoever wrote it, until a sweep forgets it',
     mutate: (store) => ({ ...store, write: (write) => store.write({ ...write, isOnce: false }) }),
   },
+  'reads the log backwards with the event that it begins at': {
+    breaks: 'events of steps and writes share one log, in the order of their commits',
+    mutate: (store) => ({
+      ...store,
+      events: {
+        ...store.events,
+        before: (position, query) => store.events.before(position + 1, query),
+      },
+    }),
+  },
   'keeps the timers of an actor that ended': {
     breaks: 'an actor that ended is gone, and its id is not taken again',
     mutate(store) {
