@@ -9,6 +9,9 @@ import { go, place, withQuery } from './place.js';
 import { SelectionBar, useSelection } from './selection.js';
 import { ColumnChoice, pageSize, rowKeys, SizeChoice, SortChoice, Table, useColumns } from './table.js';
 
+/** A page of more rows is loaded again less often, ms. */
+const longPage = 200;
+const calm = 10_000;
 /** Tiles of a page at most: each has a picture. */
 const mostTiles = 200;
 
@@ -40,7 +43,7 @@ export function List({ path, query = {}, filters = [], on, every, empty, view, t
   const { data, error, isLoading, reload } = useLoad(() => callWhole('GET', path, { query: asked }), {
     deps: [path, JSON.stringify(asked), turn],
     on,
-    every,
+    ...(asked.limit > longPage ? { every: every && Math.max(every, calm), gather: calm } : { every }),
   });
   const columns = [...table.columns, ...pluginColumns(path)];
   const choice = useColumns(path.replace(/[\da-f-]{36}/g, ':id'), columns);

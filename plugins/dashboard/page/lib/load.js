@@ -3,14 +3,15 @@ import { sentence } from './api.js';
 import { onEvent } from './events.js';
 
 /** ms for which events gather before what they concern is loaded again. */
-const gather = 400;
+const usualGather = 400;
 
 /**
- * What a page shows: loads it, again when `on` says that an event concerns it, and every `every` ms.
+ * What a page shows: loads it, again when `on` says that an event concerns it, and every `every` ms. `gather`: ms for which such events
+ * gather first.
  *
  * `{data, error, isLoading, reload}`: `data` stays while it is loaded again, and `error` is a sentence.
  */
-export function useLoad(load, { deps = [], on, every } = {}) {
+export function useLoad(load, { deps = [], on, every, gather = usualGather } = {}) {
   const [state, setState] = useState({ data: undefined, error: undefined, isLoading: true });
   const turn = useRef(0);
   const reload = useCallback(async () => {
@@ -45,7 +46,7 @@ export function useLoad(load, { deps = [], on, every } = {}) {
       end();
       clearTimeout(timer);
     };
-  }, [reload]);
+  }, [reload, gather]);
   useEffect(() => {
     if (!every) return undefined;
     const timer = setInterval(() => document.hidden || reload(), every);

@@ -61,7 +61,7 @@ function checkColumn(selection, rows) {
   const toggleAll = () => selection.set(isAll ? [] : rows.map(({ id }) => id));
   return {
     className: 'check',
-    head: html`<input type="checkbox" aria-label="Select all of this page" checked=${isAll} onChange=${toggleAll} />`,
+    head: html`<input type="checkbox" class="tick" aria-label="Select all of this page" checked=${isAll} onChange=${toggleAll} />`,
     cell: (row) => html`<${Check} row=${row} selection=${selection} />`,
   };
 }
@@ -70,6 +70,7 @@ function checkColumn(selection, rows) {
 export function Check({ row, selection }) {
   return html`<input
     type="checkbox"
+    class="tick"
     aria-label=${`Select ${row.name}`}
     checked=${selection.has(row.id)}
     onChange=${() => selection.toggle(row.id)}
