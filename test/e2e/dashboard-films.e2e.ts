@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { appendFile, stat, truncate } from 'node:fs/promises';
-import { createServer, type Server as HttpServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from './harness/chromium.ts';
 import { openReader } from './harness/dashboard-reader.ts';
-import { encode } from './harness/encoders.ts';
+import { type FileServer, makeFilm, pad, startFileServer } from './harness/films.ts';
 import { type HookReceiver, startHookReceiver } from './harness/hook-receiver.ts';
 import { root, type Server, startServer } from './harness/server.ts';
 import { checkSnippets } from './harness/signature-code.ts';
@@ -39,7 +36,7 @@ beforeAll(async () => {
         MILLRACE_PLUGINS: JSON.stringify({ [plugin]: {} }),
       },
     }),
-    startFileServer(),
+    startFileServer(small),
     makeFilm(large, { seconds: 24, bitrate: '300k' }).then(() => pad(large, 200_000_000)),
     makeFilm(small, { seconds: 4, bitrate: '300k' }),
   ]);
@@ -51,48 +48,6 @@ afterAll(async () => {
   files?.close();
   rmSync(folder, { recursive: true });
 });
-
-const makeFilm = (path: string, { seconds, bitrate }: { seconds: number; bitrate: string }) =>
-  encode([
-    ...['-f', 'lavfi', '-i', `testsrc2=size=640x360:rate=25:duration=${seconds}`],
-    ...['-f', 'lavfi', '-i', `sine=frequency=440:duration=${seconds}`, '-pix_fmt', 'yuv420p'],
-    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '50', '-b:v', bitrate, '-minrate', bitrate],
-    ...['-maxrate', bitrate, '-bufsize', bitrate, '-x264-params', 'nal-hrd=cbr', '-c:a', 'aac', path],
-  ]);
-
-/** Makes an mp4 file so long by a box that players skip (ISO/IEC 14496-12 §8.1.2). The disk stores no zeros. */
-async function pad(path: string, length: number): Promise<void> {
-  const { size } = await stat(path);
-  const head = Buffer.alloc(8);
-  head.writeUInt32BE(length - size);
-  head.write('free', 4);
-  await appendFile(path, head);
-  await truncate(path, length);
-}
-
-interface FileServer {
-  readonly url: string;
-  /** Bodies of PUT requests by their path. */
-  readonly put: Map<string, Buffer>;
-  close(): void;
-}
-
-/** Serves the short film, and takes what is exported. */
-async function startFileServer(): Promise<FileServer> {
-  const put = new Map<string, Buffer>();
-  const http: HttpServer = createServer(async (request, response) => {
-    if (request.method === 'PUT') {
-      const parts: Buffer[] = [];
-      for await (const part of request) parts.push(part);
-      put.set(request.url ?? '', Buffer.concat(parts));
-      return response.end();
-    }
-    return response.end(readFileSync(small));
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const { port } = http.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, put, close: () => void http.close() };
-}
 
 /** Seconds that the film on a page was played. */
 async function plays(page: Page) {
@@ -257,12 +212,9 @@ describe.concurrent('the dashboard', () => {
     await page.getByText(`${many} assets are deleted.`).waitFor();
     // Whoever leaves the page has not undone it.
     await reader.open(all, 'Assets');
-    const left = async () => {
-      const filters = JSON.stringify([{ id: 'name', value: 'Batch' }]);
-      const query = `filters=${encodeURIComponent(filters)}`;
-      return ((await (await server.api.request('GET', `/api/asset?${query}`)).json()) as unknown[]).length;
-    };
-    await until('all to go', async () => (await left()) === 0, { within: 20_000 });
+    const filters = encodeURIComponent(JSON.stringify([{ id: 'name', value: 'Batch' }]));
+    const left = async () => (await server.api.request('GET', `/api/asset?filters=${filters}`)).text();
+    await until('all to go', async () => (await left()) === '[]', { within: 20_000 });
     await reader.open('/dashboard/assets?view=table', 'Assets');
     await page.getByRole('columnheader', { name: 'Size' }).waitFor();
     expect(await page.getByRole('columnheader', { name: 'Length' }).count()).toBe(0);
