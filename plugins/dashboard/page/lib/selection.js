@@ -25,8 +25,9 @@ export function useSelection() {
 const mostNames = 5;
 
 /**
- * What can be done with the selected rows: to delete them. `remove`: `{path(row), one, many, isFinal?, isLive?(row)}`. `one` and `many`
- * name them; `isFinal`: it cannot be undone, so it is asked first, and for what is on the air it has to be typed.
+ * What can be done with the selected rows: to delete them. `remove`: `{path(row), one, many, isFinal?, isLive?(row), isOwn?(row)}`.
+ * `one` and `many` name them; `isFinal`: it cannot be undone, so it is asked first, and for what is on the air it has to be typed. `isOwn`: the key of
+ * the reader, which goes last.
  */
 export function SelectionBar({ rows, selection, remove, onDone }) {
   const [isAsking, setAsking] = useState(false);
@@ -34,7 +35,8 @@ export function SelectionBar({ rows, selection, remove, onDone }) {
   const chosen = rows.filter(({ id }) => selection.has(id));
   if (chosen.length === 0) return null;
   const allowed = chosen.filter((row) => allows('DELETE', remove.path(row).slice('/api/'.length)));
-  const words = allowed.length === 1 ? remove.one : `${allowed.length} ${remove.many}`;
+  const own = remove.isOwn && allowed.find(remove.isOwn);
+  const words = allowed.length === 1 ? `the ${remove.one}` : `${allowed.length} ${remove.many}`;
   const start = () => {
     if (remove.isFinal) return setAsking(true);
     const things = allowed.map((row) => ({ id: row.id, path: remove.path(row), title: row.name }));
@@ -42,7 +44,8 @@ export function SelectionBar({ rows, selection, remove, onDone }) {
     return selection.set([]);
   };
   const removeNow = async () => {
-    const isDone = await run(() => inTurn(allowed, (row) => call('DELETE', remove.path(row))));
+    const inOrder = [...allowed.filter((row) => row !== own), ...(own ? [own] : [])];
+    const isDone = await run(() => inTurn(inOrder, (row) => call('DELETE', remove.path(row))));
     // Those that went are gone, also when one could not.
     onDone();
     if (!isDone) return;
@@ -50,20 +53,21 @@ export function SelectionBar({ rows, selection, remove, onDone }) {
     selection.set([]);
   };
   const live = remove.isLive ? allowed.filter(remove.isLive) : [];
-  return html`<div class="selection" role="status">
-    <strong>${chosen.length} selected</strong>
+  return html`<div class="selection">
+    <strong role="status">${chosen.length} selected</strong>
     <button class="button bad" type="button" disabled=${allowed.length === 0 || isBusy} onClick=${start}>Delete</button>
     <button class="button plain" type="button" onClick=${() => selection.set([])}>Select none</button>
     ${allowed.length < chosen.length && html`<span class="muted">Your key may delete ${allowed.length} of them.</span>`}
+  </div>
     ${
       isAsking &&
-      html`<${Confirm} title=${`Delete ${words}?`} action="Delete" must=${live.length > 0 ? 'delete' : undefined} problem=${problem} onDo=${removeNow} onClose=${() => setAsking(false)}>
+      html`<${Confirm} title=${`Delete ${words}?`} action="Delete" must=${live.length > 0 ? 'delete' : undefined} problem=${problem} onDo=${() => isBusy || removeNow()} onClose=${() => setAsking(false)}>
         <p>${namesOf(allowed)}. This cannot be undone.</p>
         ${live.length > 0 && html`<p class="problem">${live.length === 1 ? `${live[0].name} is on the air: its broadcast ends, and viewers lose the picture.` : `${live.length} of them are on the air: their broadcasts end, and viewers lose the picture.`}</p>`}
+        ${own && html`<p class="problem">You are signed in with ${own.name}. You will be signed out.</p>`}
         ${remove.note && html`<p class="muted">${remove.note}</p>`}
       <//>`
-    }
-  </div>`;
+    }`;
 }
 
 function namesOf(rows) {

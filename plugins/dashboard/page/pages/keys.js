@@ -48,6 +48,7 @@ const remove = {
   many: 'API keys',
   path: ({ id }) => `/api/api-token/${id}`,
   isFinal: true,
+  isOwn: ({ id }) => id === access.value?.id,
   note: 'They stop working at once, and programs that use them are refused.',
 };
 
