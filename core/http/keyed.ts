@@ -21,15 +21,23 @@ export function keyedRoutes(kit: Kit, options: AuthenticationOptions = {}): Keye
     keyed:
       (answer) =>
       async ({ request, params }) =>
-        answer({ request, params, principal: await authenticateBy(request, how) }),
+        unstored(await answer({ request, params, principal: await authenticateBy(request, how) })),
     once:
       (answer, { isSecret } = {}) =>
       async ({ request, params }) => {
         const principal = await authenticateBy(request, how);
         const run = (attempt: Attempt) => answer({ request, params, principal, ...attempt });
-        return once(request, { ...(isSecret && { isSecret }), account: principal.accountId, run });
+        return unstored(
+          await once(request, { ...(isSecret && { isSecret }), account: principal.accountId, run }),
+        );
       },
   };
+}
+
+/** No cache keeps what a key may see: there are secrets in it, and it is another one a moment later. */
+export function unstored(response: Response): Response {
+  if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
+  return response;
 }
 
 export interface KeyedRoutes {

@@ -79,7 +79,7 @@ export function refusedRoute(kit: StreamsKit): AnyElysia {
       const shown = (await refusedEverywhere(kit, request.signal))
         .map((one) => ({ ...one, isYours: isSamePlace(one.address, address) }))
         .filter(({ isYours }) => isYours || principal.isAdmin);
-      return Response.json(shown.slice(0, most), { headers: { 'cache-control': 'no-store' } });
+      return Response.json(shown.slice(0, most));
     }),
     says(
       'The last refused publishes, newest first: those from the address of the caller, and all of them for keys of the admin account.',

@@ -69,6 +69,17 @@ describe('a sign-in code', () => {
     expect(taken.filter(([, what]) => what === 'sign_in.refused')).toHaveLength(3);
   });
 
+  it('and its key, like every secret, are kept by no cache', async () => {
+    await using w = await world({ plugins });
+    const made = await w.request('POST', '/api/sign-in-code');
+    const taken = await signIn(w, made.body.code);
+    const token = await w.request('POST', '/api/api-token', { body: {} });
+    const stream = await w.request('POST', '/api/stream', { body: { name: 'x' } });
+    const shown = await w.request('GET', `/api/stream/${stream.body.id}`);
+    for (const { status, headers } of [made, taken, token, stream, shown])
+      expect([status < 300, headers.get('cache-control')]).toEqual([true, 'no-store']);
+  });
+
   it('does not outlive the key that asked for it', async () => {
     await using w = await world({ plugins });
     const { body: maker } = await w.request('POST', '/api/api-token', { body: {} });
