@@ -1,9 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchBrowser } from './harness/chromium.ts';
+import { openReader } from './harness/dashboard-reader.ts';
+import { broadcast } from './harness/ffmpeg.ts';
 import { type Server, startServer } from './harness/server.ts';
 
-/** A link with a sign-in code, in a browser. */
+/** A link with a sign-in code, in a browser, and what ends or misleads a reader. */
 let browser: Browser;
 let server: Server;
 
@@ -40,8 +42,103 @@ it('signs in once, and leaves no code in the address', async () => {
   await first.getByRole('navigation').first().waitFor();
 
   const second = await open(`/#sign-in=${code}`);
+  await second.getByRole('alert').filter({ hasText: 'This sign-in code does not work' }).waitFor();
   await second.getByLabel('API key').waitFor();
   expect(second.url()).toBe(`${server.url}/`);
   expect(await second.evaluate(() => sessionStorage.getItem('millrace.key'))).toBeNull();
   expect(server.output).not.toContain(code);
+});
+
+const made = async (path: string, body: object) =>
+  (await (await server.api.request('POST', path, body)).json()) as { id: string; key: string };
+
+/** A sign-in code, and a key, of an account of its own. */
+async function stranger() {
+  const account = await made('/api/account', { name: 'Stranger' });
+  const token = await made('/api/api-token', { accountId: account.id });
+  const headers = { authorization: `Bearer ${token.key}` };
+  const answer = await fetch(`${server.url}/api/sign-in-code`, { method: 'POST', headers });
+  const { code } = (await answer.json()) as { code: string };
+  const keys = async () =>
+    (await (await fetch(`${server.url}/api/api-token`, { headers })).json()) as unknown[];
+  return { code, keys };
+}
+
+it('asks a reader before a link takes them to another account', async () => {
+  const { code, keys } = await stranger();
+  await using reader = await openReader(browser, { server });
+  const { page } = reader;
+  await page.goto(`${server.url}/dashboard/streams`);
+  await page.getByRole('heading', { name: 'Streams' }).waitFor();
+  const asked: string[] = [];
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.message());
+    void dialog.dismiss();
+  });
+  await page.goto(`${server.url}/?x#sign-in=${code}`);
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+  expect(asked).toEqual([expect.stringContaining('another account')]);
+  expect(await page.evaluate(() => sessionStorage.getItem('millrace.key'))).toBe(server.key);
+  // The key that the link made is gone again.
+  expect(await keys()).toHaveLength(1);
+});
+
+it('says to a reader of a page that only listens that the key was deleted', async () => {
+  const token = await made('/api/api-token', { name: 'Short' });
+  await using reader = await openReader(browser, { server, key: token.key });
+  await reader.open('/dashboard/events', 'Events');
+  await reader.page.getByText('Following').waitFor();
+  await server.api.request('DELETE', `/api/api-token/${token.id}`);
+  await reader.page.getByRole('alert').filter({ hasText: 'no longer works' }).waitFor();
+  await reader.page.getByLabel('API key').waitFor();
+});
+
+it('takes no path from the place of an id', async () => {
+  const stream = await server.api.createStream({ name: 'Not an asset' });
+  await using reader = await openReader(browser, { server });
+  const { page } = reader;
+  const other = encodeURIComponent(`../stream/${stream.id}`);
+  const paths = [
+    `asset/${other}`,
+    `stream/${stream.id}%3Fx=$(id)`,
+    'stream/%E0%A4%A',
+    'constructor',
+    '__proto__',
+  ];
+  for (const path of paths) await reader.open(`/dashboard/${path}`, 'Not found');
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto(`${server.url}/dashboard/go-live?stream=${encodeURIComponent('../api-token')}`);
+  await page.getByText('There is nothing of this id.').waitFor();
+  expect(asked).not.toContain('/api/api-token');
+  for (const path of ['watch', 'embed']) {
+    await page.goto(`${server.url}/${path}/%E0%A4%A`);
+    await page.getByText('There is no video at this address.').waitFor();
+  }
+  expect(reader.complaints.filter((text) => !text.includes('404'))).toEqual([]);
+});
+
+it('shows a refused encoder and ages to a reader whose clock is an hour ahead', async () => {
+  const stream = await server.api.createStream({ name: 'Clock' });
+  await using encoder = broadcast(server.ingestUrl('abcd-efgh-ijkl-3f9a'));
+  await encoder.ended({ within: 15_000 });
+  await using reader = await openReader(browser, { server });
+  await reader.context.addInitScript(() => {
+    const RealDate = Date;
+    globalThis.Date = class extends RealDate {
+      constructor(...given: [number]) {
+        super(...(given.length > 0 ? given : ([RealDate.now() + 3_600_000] as [number])));
+      }
+      static override now() {
+        return RealDate.now() + 3_600_000;
+      }
+    } as DateConstructor;
+  });
+  await reader.open(`/dashboard/go-live?stream=${stream.id}`, 'Go live');
+  await reader.page.getByText('was refused: This stream key is unknown').waitFor();
+  await reader.open('/dashboard/streams', 'Streams');
+  await reader.page
+    .getByRole('cell', { name: /second/ })
+    .first()
+    .waitFor();
 });
