@@ -142,3 +142,29 @@ it('shows a refused encoder and ages to a reader whose clock is an hour ahead', 
     .first()
     .waitFor();
 });
+
+it('opens a page by itself when the server is back, and the page that was asked for last', async () => {
+  await using reader = await openReader(browser, { server });
+  const { page } = reader;
+  await reader.open('/', 'Home');
+  const go = (name: string) => page.getByRole('link', { name, exact: true }).first().click();
+  await page.route(/\/pages\/tasks\.js/, (route) => route.abort());
+  await go('Tasks');
+  await page.getByText('This page did not load.').waitFor();
+  await page.unroute(/\/pages\/tasks\.js/);
+  await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor();
+
+  const held = Promise.withResolvers<void>();
+  await page.route(/\/pages\/assets\.js/, async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await go('Assets');
+  await go('Streams');
+  await page.getByRole('heading', { level: 1, name: 'Streams' }).waitFor();
+  const arrived = page.waitForResponse(/\/pages\/assets\.js/);
+  held.resolve();
+  await arrived;
+  await page.waitForTimeout(300);
+  await page.getByRole('heading', { level: 1, name: 'Streams' }).waitFor({ timeout: 1000 });
+});

@@ -29,6 +29,9 @@ const pages = {
   system: () => import('./pages/system.js'),
 };
 
+/** ms after which a page that did not load is asked for again. */
+const again = 2000;
+
 function App() {
   if (!key.value) return html`<${SignIn} />`;
   return html`<${Frame} more=${pluginEntries()}><${Page} /><${Dock} /><//>`;
@@ -39,11 +42,23 @@ function Page() {
   const [loaded, setLoaded] = useState({});
   const load = Object.hasOwn(pages, first) ? pages[first] : undefined;
   useEffect(() => {
-    if (!load) return;
-    load().then(
-      ({ Page }) => setLoaded({ of: first, Page }),
-      () => setLoaded({ of: first, problem: 'This page did not load. Is the server running?' }),
-    );
+    if (!load) return undefined;
+    let isOver = false;
+    let timer;
+    const attempt = () =>
+      load().then(
+        ({ Page }) => isOver || setLoaded({ of: first, Page }),
+        () => {
+          if (isOver) return;
+          setLoaded({ of: first, problem: 'This page did not load. It is tried again by itself.' });
+          timer = setTimeout(attempt, again);
+        },
+      );
+    void attempt();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
   }, [first]);
   const page = load ? undefined : extensions.value.pages.find(({ id }) => id === first);
   const id = rest[0] && decoded(rest[0]);
