@@ -68,8 +68,7 @@ it('asks a reader before a link takes them to another account', async () => {
   const { code, keys } = await stranger();
   await using reader = await openReader(browser, { server });
   const { page } = reader;
-  await page.goto(`${server.url}/dashboard/streams`);
-  await page.getByRole('heading', { name: 'Streams' }).waitFor();
+  await reader.open('/dashboard/streams', 'Streams');
   const asked: string[] = [];
   page.on('dialog', (dialog) => {
     asked.push(dialog.message());
