@@ -167,3 +167,22 @@ it('opens a page by itself when the server is back, and the page that was asked 
   await page.waitForTimeout(300);
   await page.getByRole('heading', { level: 1, name: 'Streams' }).waitFor({ timeout: 1000 });
 });
+
+it('fits a phone however long the names are', async () => {
+  const name = 'n'.repeat(500);
+  const { id } = await server.api.createStream({ name });
+  await made('/api/asset/request-upload', { name });
+  await using reader = await openReader(browser, { server, width: 390 });
+  const pages = { '/': 'Home', [`/dashboard/go-live?stream=${id}`]: 'Go live' };
+  for (const [path, title] of [
+    ...Object.entries(pages),
+    [`/dashboard/stream/${id}?tab=targets`, name] as const,
+  ]) {
+    await reader.open(path, title);
+    await reader.page.getByText(name).first().waitFor({ state: 'attached' });
+    expect([path, await reader.page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([
+      path,
+      390,
+    ]);
+  }
+});
