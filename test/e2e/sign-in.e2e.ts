@@ -4,6 +4,7 @@ import { launchBrowser } from './harness/chromium.ts';
 import { openReader } from './harness/dashboard-reader.ts';
 import { broadcast } from './harness/ffmpeg.ts';
 import { type Server, startServer } from './harness/server.ts';
+import { until } from './harness/wait.ts';
 
 /** A link with a sign-in code, in a browser, and what ends or misleads a reader. */
 let browser: Browser;
@@ -49,8 +50,11 @@ it('signs in once, and leaves no code in the address', async () => {
   expect(server.output).not.toContain(code);
 });
 
-const made = async (path: string, body: object) =>
-  (await (await server.api.request('POST', path, body)).json()) as { id: string; key: string };
+async function made(path: string, body: object): Promise<{ id: string; key: string }> {
+  const answer = await server.api.request('POST', path, body);
+  expect([path, answer.ok]).toEqual([path, true]);
+  return (await answer.json()) as { id: string; key: string };
+}
 
 /** A sign-in code, and a key, of an account of its own. */
 async function stranger() {
@@ -186,3 +190,37 @@ it('fits a phone however long the names are', async () => {
     ]);
   }
 });
+
+it('does what a reader was told, though they leave or sign out at once', async () => {
+  const spec = { name: 'Elsewhere', url: 'rtmp://a.example.com/app/key' };
+  const stream = await server.api.createStream({
+    name: 'Targets',
+    multistream: { targets: [{ profile: 'source', spec }] },
+  });
+  const hook = await made('/api/webhook', {
+    name: 'Hook',
+    url: 'https://a.example.com/',
+    events: ['stream.idle'],
+  });
+  const statusOf = async (path: string) => (await server.api.request('GET', path)).status;
+  await using reader = await openReader(browser, { server });
+  const { page } = reader;
+  await reader.open(`/dashboard/stream/${stream.id}?tab=targets`, 'Targets');
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByText('Target removed').waitFor();
+  await page.goto(`${server.url}/health/live`);
+  await until('the target to be gone', async () => (await targetsOf(stream.id)) === 0, { within: 5000 });
+
+  await reader.open(`/dashboard/webhook/${hook.id}`, 'Hook');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key').waitFor();
+  await page.goto(`${server.url}/health/live`);
+  const path = `/api/webhook/${hook.id}`;
+  await until('the webhook to be gone', async () => (await statusOf(path)) === 404, { within: 5000 });
+});
+
+async function targetsOf(id: string): Promise<number> {
+  const stream = (await server.api.getStream(id)) as unknown as { multistream: { targets: unknown[] } };
+  return stream.multistream.targets.length;
+}

@@ -132,7 +132,10 @@ const undoable = signal(undefined);
 /** ms for which a deletion can be taken back. */
 const undoTime = 8000;
 
-/** Says what was done and offers to take it back; `commit` is called when the time for that is over, or the page is left. */
+/**
+ * Says what was done and offers to take it back; `commit({isLeaving})` is called when the time for that is over, or the page is left:
+ * then only what it sends at once, by `lastCall`, arrives.
+ */
 export function withUndo(text, { commit, undo }) {
   undoable.value?.finish();
   const end = () => {
@@ -140,15 +143,15 @@ export function withUndo(text, { commit, undo }) {
     removeEventListener('pagehide', finish);
     undoable.value = undefined;
   };
-  const finish = () => {
+  const finish = (event) => {
     end();
-    commit();
+    commit({ isLeaving: event?.type === 'pagehide' });
   };
   const timer = setTimeout(finish, undoTime);
   addEventListener('pagehide', finish);
   undoable.value = {
     text,
-    finish,
+    finish: () => finish(),
     undo: () => {
       end();
       undo?.();
