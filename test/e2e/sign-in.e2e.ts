@@ -224,3 +224,25 @@ async function targetsOf(id: string): Promise<number> {
   const stream = (await server.api.getStream(id)) as unknown as { multistream: { targets: unknown[] } };
   return stream.multistream.targets.length;
 }
+
+it('copies a secret that is shown once on a page without a clipboard, too', async () => {
+  await using reader = await openReader(browser, { server });
+  const { page } = reader;
+  await reader.context.addInitScript(() => {
+    // As on plain HTTP at an address of the network.
+    Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined });
+    addEventListener('copy', () => {
+      const area = document.activeElement as HTMLTextAreaElement;
+      document.documentElement.dataset.copied = area?.value ?? '';
+    });
+  });
+  await reader.open('/dashboard/keys', 'API keys');
+  await page.getByRole('button', { name: 'Create a key' }).first().click();
+  await page.getByLabel('Name').last().fill('Copied');
+  await page.getByLabel('Everything that you may do').check();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  const key = await page.locator('dialog code').filter({ hasText: /^mr_/ }).textContent();
+  await page.getByRole('button', { name: 'Copy the key' }).click();
+  await page.getByText('Copied', { exact: true }).first().waitFor();
+  expect(await page.evaluate(() => document.documentElement.dataset.copied)).toBe(key);
+});

@@ -43,7 +43,7 @@ export function Copied({ text, label, isSecret = false }) {
 export function CopyButton({ text, label, children = 'Copy' }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
-    await copyText(text);
+    if (!(await copyText(text))) return;
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };
@@ -52,14 +52,26 @@ export function CopyButton({ text, label, children = 'Copy' }) {
   </button>`;
 }
 
-/** The clipboard of the browser is there only on secure pages. */
+/** Whether the text was copied. The clipboard of the browser is there only on secure pages, and may be forbidden. */
 async function copyText(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelected(text);
+  }
+}
+
+function copySelected(text) {
+  const focused = document.activeElement;
   const area = Object.assign(document.createElement('textarea'), { value: text });
-  document.body.append(area);
+  // While a dialog is open, nothing outside of it can be selected.
+  (focused?.closest('dialog') ?? document.body).append(area);
   area.select();
-  document.execCommand('copy');
+  const isCopied = document.execCommand('copy');
   area.remove();
+  focused?.focus();
+  return isCopied;
 }
 
 /** The first 8 characters of an id; the whole on hover, and a click copies it. */
