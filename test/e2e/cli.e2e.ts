@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findFreePort } from '../kit/free-ports.ts';
 import { type CommandLine, commandLine } from './harness/command-line.ts';
 import { type HookReceiver, startHookReceiver } from './harness/hook-receiver.ts';
-import { type Server, startServer } from './harness/server.ts';
+import { root, type Server, startServer } from './harness/server.ts';
 import { until } from './harness/wait.ts';
 
 /** Enough that it is not sent before a person can interrupt it. */
@@ -19,11 +19,18 @@ let user: CommandLine;
 let receiver: HookReceiver;
 /** A film of 3 s. */
 let film: string;
+/** Of the server: it has a plugin from outside. */
+let config: string;
 
 beforeAll(async () => {
   user = commandLine();
+  config = join(user.home, 'millrace.yaml');
+  writeFileSync(
+    config,
+    `plugins:\n  ${join(root, 'examples/views')}: {}\n  tasks: { ipfs: { driver: local } }\n`,
+  );
   [server, receiver] = await Promise.all([
-    startServer({ env: { MILLRACE_PLUGINS__TASKS__IPFS: '{"driver": "local"}' } }),
+    startServer({ env: { MILLRACE_CONFIG: config } }),
     startHookReceiver(),
   ]);
   film = join(user.home, 'film.mp4');
@@ -65,6 +72,24 @@ test.concurrent('login stores the key for its server alone, in a file that only 
   const other = await stranger.run('login', '--key', 'x', '--server', receiver.urls['404'] ?? '');
   expect(other).toMatchObject({ code: 1, error: expect.stringContaining('not as a Millrace server does') });
   expect(readdirSync(stranger.home)).not.toContain('.config');
+});
+
+test.concurrent('a plugin of the config has a command of its own', async () => {
+  const { playbackId } = await server.api.createStream({ name: 'Counted' });
+  expect(await user.run('views', '--id', playbackId)).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('no command views'),
+  });
+  const words = ['views', '--config', config];
+  expect(await user.run(...words, '--id', playbackId)).toEqual({
+    code: 0,
+    out: '0 viewers, 0 s watched\n',
+    error: '',
+  });
+  expect(await user.run(...words, '--id', 'nobody-has-it')).toMatchObject({
+    code: 1,
+    error: expect.stringContaining('no video of this playback id'),
+  });
 });
 
 test.concurrent('exit codes say what is wrong: 69, 77, 78 and 2', async () => {
