@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import type { Principal } from '../../core/http/auth.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
 import { keyedRoutes } from '../../core/http/keyed.ts';
@@ -29,13 +30,18 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
   const shown = streamSchema(extended, derived);
   const query = listParameters(fields);
   const shownNow = presenter(kit);
-  const present = (row: StoredResource, caller: Caller) => shownNow(documentOf(row), caller);
+  const presentTo = (principal: Principal) => (row: StoredResource, caller: Caller) =>
+    shownNow(documentOf(row), { caller, principal });
 
   return new Elysia()
     .get(
       '/api/stream',
-      keyed(({ request, principal: { accountId: account } }) =>
-        list(request, { account, where: wanted(new URL(request.url).searchParams), present }),
+      keyed(({ request, principal }) =>
+        list(request, {
+          account: principal.accountId,
+          where: wanted(new URL(request.url).searchParams),
+          present: presentTo(principal),
+        }),
       ),
       says('Lists streams and sessions, newest first.', {
         name: 'listStreams',
@@ -54,7 +60,10 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
       keyed(async ({ request, params, principal }) => {
         const { id, account } = await owned(principal, { id: params.id, kit });
         const filters = recordFilters(request, fields);
-        return list(request, { account, where: { parentId: id }, filters, present });
+        return list(request, {
+          ...{ account, where: { parentId: id }, filters },
+          present: presentTo(principal),
+        });
       }),
       says('Lists the sessions of a stream, newest first.', {
         name: 'listStreamSessions',
@@ -70,8 +79,12 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/session',
-      keyed(({ request, principal: { accountId: account } }) =>
-        list(request, { account, where: { role: 'session' }, present }),
+      keyed(({ request, principal }) =>
+        list(request, {
+          account: principal.accountId,
+          where: { role: 'session' },
+          present: presentTo(principal),
+        }),
       ),
       says('Lists the sessions of all streams, newest first.', {
         name: 'listSessions',
@@ -82,9 +95,9 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/session/:id',
-      keyed(async ({ request, params: { id }, principal: { accountId } }) => {
-        const document = await sessionOf(accountId, { id, kit });
-        return Response.json(await shownNow(document, kit.caller(request)));
+      keyed(async ({ request, params: { id }, principal }) => {
+        const document = await sessionOf(principal.accountId, { id, kit });
+        return Response.json(await shownNow(document, { caller: kit.caller(request), principal }));
       }),
       says('One session.', {
         name: 'getSession',

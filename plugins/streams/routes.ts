@@ -54,7 +54,9 @@ export function routes(kit: StreamsKit): AnyElysia {
           await places.admit(principal.accountId);
           await create(body, { principal, id, kit }).catch(unlessThere);
         }
-        return Response.json(await present(await owned(principal, { id, kit }), caller), { status: 201 });
+        return Response.json(await present(await owned(principal, { id, kit }), { caller, principal }), {
+          status: 201,
+        });
       }),
       says('Creates a stream. 201 with the stream.', {
         name: 'createStream',
@@ -66,7 +68,9 @@ export function routes(kit: StreamsKit): AnyElysia {
     .get(
       '/api/stream/:id',
       keyed(async ({ request, params: { id }, principal }) =>
-        Response.json(await present(await owned(principal, { id, kit }), kit.caller(request))),
+        Response.json(
+          await present(await owned(principal, { id, kit }), { caller: kit.caller(request), principal }),
+        ),
       ),
       says('One stream or session.', {
         name: 'getStream',
@@ -134,7 +138,7 @@ function broadcastRoutes(kit: StreamsKit): AnyElysia {
         await kit.actors
           .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt}` })
           .catch(deletedMeanwhile(id));
-        return Response.json(await present(await owned(principal, { id, kit }), caller));
+        return Response.json(await present(await owned(principal, { id, kit }), { caller, principal }));
       }),
       says('Gives the stream a new key; the old one stops working at once. 200 with the stream.', {
         name: 'rotateStreamKey',

@@ -97,15 +97,17 @@ test.concurrent('exit codes say what is wrong: 69, 77, 78 and 2', async () => {
   const nobody = `http://127.0.0.1:${await findFreePort()}`;
   const scoped = await server.api.request('POST', '/api/api-token', {
     name: 'reads tasks',
-    access: { rules: [{ resources: ['task'], methods: ['get'] }] },
+    access: { rules: [{ resources: ['task', 'stream', 'stream/*'], methods: ['get'] }] },
   });
+  const { id } = await server.api.createStream({ name: 'Hidden key' });
   const { key } = (await scoped.json()) as { key: string };
   const started = (words: string[], env: Record<string, string>) => other.start(words, { env }).ended();
-  const [away, wrong, scopedList, scopedCreate, badUrl] = await Promise.all([
+  const [away, wrong, scopedList, scopedCreate, hidden, badUrl] = await Promise.all([
     started(['stream', 'list'], { MILLRACE_URL: nobody, MILLRACE_KEY: 'k' }),
     started(['stream', 'list'], { MILLRACE_URL: server.url, MILLRACE_KEY: 'k' }),
     started(['task', 'list'], { MILLRACE_URL: server.url, MILLRACE_KEY: key }),
     started(['stream', 'create', 'x'], { MILLRACE_URL: server.url, MILLRACE_KEY: key }),
+    started(['stream', 'key', id], { MILLRACE_URL: server.url, MILLRACE_KEY: key }),
     started(['stream', 'list'], { MILLRACE_URL: 'nonsense', MILLRACE_KEY: 'k' }),
   ]);
   expect(away).toMatchObject({
@@ -116,6 +118,7 @@ test.concurrent('exit codes say what is wrong: 69, 77, 78 and 2', async () => {
   expect(wrong).toMatchObject({ code: 77, error: expect.stringContaining('does not accept the API key') });
   expect(scopedList.code).toBe(0);
   expect(scopedCreate).toMatchObject({ code: 77, error: expect.stringContaining('may not do this') });
+  expect(hidden).toMatchObject({ code: 77, out: '', error: expect.stringContaining('does not show it') });
   expect(badUrl).toMatchObject({ code: 78, error: expect.stringContaining('MILLRACE_URL: expected a URL') });
   expect(await user.run('stream', 'show', 'no-such-stream')).toMatchObject({
     code: 1,
