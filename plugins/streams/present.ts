@@ -11,7 +11,7 @@ import type { StreamDocument } from './document.ts';
 import { type LiveState, readLive, unknownState } from './live-figures.ts';
 
 /** Whom a stream is shown to. */
-interface Reader {
+export interface Reader {
   readonly caller: Caller;
   readonly principal: Principal;
 }
