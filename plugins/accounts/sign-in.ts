@@ -14,7 +14,7 @@ import type { Quota } from '../../core/http/quota.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { ResourceCommit, StoredResource } from '../../core/ports/store.ts';
 import { GuessLimit } from './guess-limit.ts';
-import { hashOf, newKey, newRow } from './token-document.ts';
+import { deletedRow, hashOf, newKey, newRow, touchedRow } from './token-document.ts';
 
 /** How long a code works, ms. */
 const lifetime = 5 * 60_000;
@@ -22,6 +22,8 @@ const lifetime = 5 * 60_000;
 const maxCodes = 100;
 /** Expired codes removed when one is made, so that they do not pile up. */
 const sweep = 200;
+/** How often a code is tried that another request uses, or whose maker is written, at the same time. */
+const attempts = 5;
 const kind = 'sign-in-code';
 /** How keys are called that codes make. */
 const keyName = 'Dashboard';
@@ -47,6 +49,8 @@ interface SignInCode {
   /** Of the key that asked for it; undefined for the bootstrap key. */
   readonly keyId?: string | undefined;
   readonly access: Access;
+  /** Of the key that asked for it: the new one expires with it. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** `/api/sign-in-code` and `/api/sign-in`: an API key for a page, by a code that works once. */
@@ -116,14 +120,14 @@ const keySchema = object(
 
 /** In the store, not in memory: the node that takes the code may be another one. */
 async function createCode(
-  { accountId: account, keyId, access }: Principal,
+  { accountId: account, keyId, access, expiresAt: keyExpiresAt }: Principal,
   { clock, resources }: Kit,
 ): Promise<{ code: string; expiresAt: number }> {
   const createdAt = clock.now();
   await forgetExpired({ clock, resources });
   if ((await resources.count(kind, { account })) >= maxCodes) throw tooMany();
   const code = randomBytes(32).toString('base64url');
-  const document: SignInCode = { account, keyId, access };
+  const document: SignInCode = { account, keyId, access, expiresAt: keyExpiresAt };
   const place = { kind, id: idOf(code), account, createdAt, name: '', revision: 0, indexes: {} };
   const written = await resources.write({
     rows: [{ ...place, body: JSON.stringify(document) }],
@@ -138,18 +142,40 @@ async function useCode(
   code: string,
   { kit, places }: { kit: Kit; places: Quota },
 ): Promise<string | undefined> {
+  // Again while the row of the maker is written for another reason: the code was not used then.
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const row = await kit.resources.get(kind, idOf(code));
+    if (!row || isExpired(row, kit.clock.now())) return undefined;
+    const key = await tryCode(row, { kit, places });
+    if (key !== 'conflict') return key;
+  }
+  return undefined;
+}
+
+async function tryCode(
+  row: StoredResource,
+  { kit, places }: { kit: Kit; places: Quota },
+): Promise<string | undefined | 'conflict'> {
   const { clock, resources } = kit;
-  const row = await resources.get(kind, idOf(code));
-  if (!row || isExpired(row, clock.now())) return undefined;
-  const { account, keyId, access } = JSON.parse(row.body) as SignInCode;
+  const { account, keyId, access, expiresAt } = JSON.parse(row.body) as SignInCode;
   if (!(await kit.use(authenticator).exists(keyId))) return undefined;
+  const maker = keyId === undefined ? undefined : await resources.get('api-token', keyId);
+  // A maker that is being deleted with its children makes none.
+  const guard = maker && touchedRow(maker);
   await places.admit(account);
   const key = newKey();
-  const document = { id: uuid(), account, name: keyName, access, createdAt: clock.now() };
-  const written = await resources.write({ rows: [deleted(row), newRow(document, key)], events: [] });
+  const document = {
+    ...{ id: uuid(), account, name: keyName, access, createdAt: clock.now() },
+    ...(keyId !== undefined && { createdByKeyId: keyId }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+  const written = await resources.write({
+    rows: [deleted(row), newRow(document, key), ...(guard ? [guard] : [])],
+    events: [],
+  });
   if (written === 'ok') return key;
   places.gone(account);
-  return undefined;
+  return 'conflict';
 }
 
 async function forgetExpired({ clock, resources }: Pick<Kit, 'clock' | 'resources'>): Promise<void> {
@@ -166,8 +192,8 @@ function isExpired({ createdAt }: StoredResource, now: number): boolean {
   return createdAt + lifetime <= now;
 }
 
-function deleted({ id, account, createdAt, name, revision }: StoredResource): ResourceCommit['rows'][number] {
-  return { kind, id, account, createdAt, name, body: null, indexes: {}, revision };
+function deleted(row: StoredResource): ResourceCommit['rows'][number] {
+  return deletedRow(kind, row);
 }
 
 /** A code has 256 random bits, so a plain hash cannot be reversed. */

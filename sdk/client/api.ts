@@ -23,6 +23,12 @@ export type ApiToken = {
   };
   /** Epoch milliseconds. */
   readonly createdAt: number;
+  /** Epoch milliseconds. Absent: it does not expire. */
+  readonly expiresAt?: number;
+  /** The API key that made it. Absent for the bootstrap key. */
+  readonly createdByKeyId?: string;
+  /** Epoch milliseconds, to the hour. Absent: it was never used. */
+  readonly lastUsedAt?: number;
 };
 
 export type Asset = {
@@ -126,6 +132,8 @@ export type CurrentApiToken = {
       readonly allowedOrigins: readonly string[];
     };
   };
+  /** Epoch milliseconds. Absent: it does not expire. */
+  readonly expiresAt?: number;
 };
 
 export type HealthPoint = {
@@ -176,6 +184,12 @@ export type NewApiToken = {
   };
   /** Epoch milliseconds. */
   readonly createdAt: number;
+  /** Epoch milliseconds. Absent: it does not expire. */
+  readonly expiresAt?: number;
+  /** The API key that made it. Absent for the bootstrap key. */
+  readonly createdByKeyId?: string;
+  /** Epoch milliseconds, to the hour. Absent: it was never used. */
+  readonly lastUsedAt?: number;
   /** The secret. */
   readonly key: string;
 };
@@ -287,9 +301,9 @@ export type Stream = {
   /** The same in milliseconds. */
   readonly createdAtMs: number;
   readonly createdByTokenName: string;
-  /** Secret of the encoder; not of sessions. */
+  /** Secret of the encoder; not of sessions. Only for API keys that may PATCH the stream. */
   readonly streamKey?: string;
-  /** URL for the encoder, with the key: a secret. Not of sessions. */
+  /** URL for the encoder, with the key: a secret. Shown where `streamKey` is. */
   readonly ingestUrl?: string;
   /** The same for encoders that want server and key separately. */
   readonly ingest?: {
@@ -600,6 +614,8 @@ export interface Api {
             readonly allowedOrigins: readonly string[];
           };
         };
+        /** Epoch milliseconds. From then on the key does not work. Default: that of the key which makes it, which is also the latest. */
+        readonly expiresAt?: number;
         /** Account of the new key; only for keys of the admin account. */
         readonly accountId?: string;
       };
@@ -631,6 +647,25 @@ export interface Api {
             readonly lte?: number;
           };
         } | {
+          readonly id: 'expiresAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'lastUsedAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'createdByKeyId';
+          readonly value: string;
+        } | {
           readonly id: 'userId';
           readonly value: string;
         }>;
@@ -645,6 +680,10 @@ export interface Api {
   /** Deletes an API key: it stops working at once, and event streams opened with it end. 204. `DELETE /api/api-token/{id}` */
   deleteApiToken(call: {
       readonly id: string;
+      readonly query?: {
+        /** Also all keys that it made, and those that they made. */
+        readonly cascade?: boolean;
+      };
     } & CallOptions): Promise<undefined>;
   /** Creates a code that signs in once, within 5 minutes, with the access of the key of this request. 201. `POST /api/sign-in-code` */
   createSignInCode(call: {
