@@ -99,16 +99,16 @@ export function clientOf(
         })
         .finally(() => clearTimeout(timer));
       if (!response.ok) return response;
-      if (response.status !== 204 && !isOurs(response)) throw stranger(url, response.status);
+      if (isPage(response)) throw stranger(url, response.status);
       onAnswer?.();
       return response;
     },
   });
 }
 
-/** Another server, such as one for web sites, answers everything with a page. */
-function isOurs({ headers }: Response): boolean {
-  return /^(application\/json|text\/event-stream)\b/i.test(headers.get('content-type') ?? '');
+/** Another server, such as one for web sites, answers everything with a page; no call of an API does. */
+function isPage({ headers }: Response): boolean {
+  return /^text\/html\b/i.test(headers.get('content-type') ?? '');
 }
 
 /** @param status what it answered with */
