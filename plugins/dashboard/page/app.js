@@ -13,6 +13,8 @@ import { SignIn } from './pages/sign-in.js';
 
 /** Pages by the first word of their path; the rest of it is handed to them as `id`. */
 const pages = {
+  // `constructor` is no page.
+  __proto__: null,
   '': () => import('./pages/home.js'),
   'go-live': () => import('./pages/go-live.js'),
   session: () => import('./pages/session.js'),
@@ -40,7 +42,7 @@ function App() {
 function Page() {
   const [first, ...rest] = place.value.path.split('/');
   const [loaded, setLoaded] = useState({});
-  const load = Object.hasOwn(pages, first) ? pages[first] : undefined;
+  const load = pages[first];
   useEffect(() => {
     if (!load) return undefined;
     let isOver = false;
