@@ -220,6 +220,25 @@ it('does what a reader was told, though they leave or sign out at once', async (
   await until('the webhook to be gone', async () => (await statusOf(path)) === 404, { within: 5000 });
 });
 
+it('leaves nothing of an upload to whoever uses the browser after a sign-out', async () => {
+  await using reader = await openReader(browser, { server });
+  const { page } = reader;
+  await reader.context.addInitScript(() => {
+    const url = '/upload/a/tus/b?signature=secret';
+    const upload = { id: 'u', name: 'private.mp4', size: 10, sent: 5, url, until: Date.now() + 60_000 };
+    localStorage.setItem('millrace.uploads', JSON.stringify([upload]));
+  });
+  await reader.open('/', 'Home');
+  await page.getByText('private.mp4').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key').waitFor();
+  expect(await page.evaluate(() => localStorage.getItem('millrace.uploads'))).toBe('[]');
+  await page.getByLabel('API key').fill(server.key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+  expect(await page.getByText('private.mp4').count()).toBe(0);
+});
+
 async function targetsOf(id: string): Promise<number> {
   const stream = (await server.api.getStream(id)) as unknown as { multistream: { targets: unknown[] } };
   return stream.multistream.targets.length;
