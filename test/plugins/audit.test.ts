@@ -49,6 +49,7 @@ it('notes a POST that is repeated with its Idempotency-Key once', async () => {
 it('notes sign-ins, also those that failed', async () => {
   await using w = await world({ plugins });
   const { body: maker } = await w.request('POST', '/api/api-token', { body: {} });
+  await w.advance('1s');
   const { body } = await w.request('POST', '/api/sign-in-code', { key: maker.key });
   for (const status of [200, 403]) {
     await w.advance('1s');
