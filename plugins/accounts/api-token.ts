@@ -73,7 +73,7 @@ export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): An
           const created = await createToken(body, { call, kit, places, byMaker });
           return Response.json(created, { status: 201 });
         },
-        { isSecret: true },
+        { isSecret: true, isAudited: true },
       ),
       says('Creates an API key. 201 with the secret `key`, which is never shown again.', {
         name: 'createApiToken',

@@ -5,6 +5,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { object } from '../../core/base/schema.ts';
 import type { Access } from '../../core/http/access.ts';
+import { noted } from '../../core/http/audit.ts';
 import { authenticator, type Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
@@ -13,6 +14,7 @@ import { json, momentSchema, storeFaults } from '../../core/http/operation.ts';
 import type { Quota } from '../../core/http/quota.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { ResourceCommit, StoredResource } from '../../core/ports/store.ts';
+import { adminAccount } from './account.ts';
 import { GuessLimit } from './guess-limit.ts';
 import { deletedRow, hashOf, newKey, newRow, touchedRow } from './token-document.ts';
 
@@ -69,7 +71,7 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
           if (request.body !== null) await creation.read(request);
           return Response.json(await createCode(principal, kit), { status: 201 });
         },
-        { isSecret: true },
+        { isSecret: true, isAudited: true },
       ),
       says(
         'Creates a code that signs in once, within 5 minutes, with the access of the key of this request. 201.',
@@ -87,9 +89,16 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
         const { address } = kit.caller(request);
         const { code } = await signIn.read(request);
         guesses.count(address);
-        const key = await useCode(code, { kit, places });
-        if (key === undefined) throw refused();
+        const made = await useCode(code, { kit, places });
+        const action = 'POST /api/sign-in';
+        if (!made) {
+          const detail = { code: 'sign_in.refused' };
+          await noted({ account: await adminAccount(kit), address, action, detail }, kit);
+          throw refused();
+        }
         guesses.right(address);
+        const { key, keyId, account, id: target } = made;
+        await noted({ account, actor: account, keyId, address, action, target }, kit);
         return unstored(Response.json({ key }));
       },
       says(
@@ -137,11 +146,20 @@ async function createCode(
   return { code, expiresAt: createdAt + lifetime };
 }
 
+/** A key that a code made. */
+interface SignedIn {
+  readonly key: string;
+  readonly id: string;
+  readonly account: string;
+  /** Of the key that asked for the code. */
+  readonly keyId: string | undefined;
+}
+
 /** A new API key; undefined when the code does not work. Of several requests at once only one gets a key. */
 async function useCode(
   code: string,
   { kit, places }: { kit: Kit; places: Quota },
-): Promise<string | undefined> {
+): Promise<SignedIn | undefined> {
   // Again while the row of the maker is written for another reason: the code was not used then.
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const row = await kit.resources.get(kind, idOf(code));
@@ -155,7 +173,7 @@ async function useCode(
 async function tryCode(
   row: StoredResource,
   { kit, places }: { kit: Kit; places: Quota },
-): Promise<string | undefined | 'conflict'> {
+): Promise<SignedIn | undefined | 'conflict'> {
   const { clock, resources } = kit;
   const { account, keyId, access, expiresAt } = JSON.parse(row.body) as SignInCode;
   if (!(await kit.use(authenticator).exists(keyId))) return undefined;
@@ -173,7 +191,7 @@ async function tryCode(
     rows: [deleted(row), newRow(document, key), ...(guard ? [guard] : [])],
     events: [],
   });
-  if (written === 'ok') return key;
+  if (written === 'ok') return { key, keyId, account, id: document.id };
   places.gone(account);
   return 'conflict';
 }

@@ -115,6 +115,28 @@ export type Asset = {
   readonly storyboardUrl?: string;
 };
 
+export type AuditEntry = {
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly actor: {
+    /** Id of the API key. Absent for the bootstrap key. */
+    readonly keyId?: string;
+    /** Account of the API key. Absent where nobody was signed in. */
+    readonly accountId?: string;
+    /** IP address of the client. */
+    readonly ip?: string;
+  };
+  /** Method and path of the call, as in this reference. */
+  readonly action: string;
+  /** Id of what it was done to. */
+  readonly target?: string;
+  readonly detail: {
+    /** Why a sign-in failed. */
+    readonly code?: string;
+  };
+};
+
 export type CurrentApiToken = {
   /** Absent for the bootstrap key. */
   readonly id?: string;
@@ -1386,6 +1408,43 @@ export interface Api {
   deleteWebhook(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
+  /** Lists who did what, newest first: API keys that were made, everything that was deleted, sign-ins. A key of the admin account sees all accounts. `GET /api/audit` */
+  listAudit(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'at';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        } | {
+          readonly id: 'action';
+          readonly value: string;
+        } | {
+          readonly id: 'target';
+          readonly value: string;
+        } | {
+          readonly id: 'keyId';
+          readonly value: string;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: boolean;
+      };
+    } & CallOptions): Promise<readonly AuditEntry[]>;
   /** The server: plugins, config in force, disk and issues of the node that answers, and all nodes. Secrets are hidden. Only for keys of the admin account. `GET /api/system` */
   getSystem(call?: CallOptions): Promise<System>;
   /** Lists reactions of plugins that fail for more than a minute, or are parked; only for keys of the admin account. `GET /api/system/reactions` */
@@ -1493,6 +1552,7 @@ export const operations = {
   getWebhook: { method: 'GET', path: '/api/webhook/{id}' },
   replaceWebhook: { method: 'PUT', path: '/api/webhook/{id}' },
   deleteWebhook: { method: 'DELETE', path: '/api/webhook/{id}' },
+  listAudit: { method: 'GET', path: '/api/audit' },
   getSystem: { method: 'GET', path: '/api/system' },
   listReactions: { method: 'GET', path: '/api/system/reactions' },
   getReaction: { method: 'GET', path: '/api/system/reactions/{id}' },
@@ -1512,4 +1572,5 @@ export type ListName =
   | 'listAssets'
   | 'listWebhookLog'
   | 'listWebhooks'
+  | 'listAudit'
   | 'listReactions';
