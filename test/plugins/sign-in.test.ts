@@ -154,4 +154,12 @@ describe('who guesses codes', () => {
     await w.advance('1m');
     expect(await outcome(w, code, '192.0.2.1')).toEqual([200, 'signed in']);
   });
+
+  it('is slowed with all IPv6 addresses of the network', async () => {
+    await using w = await world({ plugins });
+    for (let guess = 0; guess < 20; guess += 1)
+      expect(await outcome(w, `guess${guess}`, `2001:db8:1:2::${guess}`)).toEqual([403, 'sign_in.refused']);
+    expect(await outcome(w, 'guess', '2001:db8:1:2:3:4:5:6')).toEqual([429, 'sign_in.too_many']);
+    expect(await outcome(w, 'guess', '2001:db8:1:3::1')).toEqual([403, 'sign_in.refused']);
+  });
 });
