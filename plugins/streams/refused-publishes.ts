@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
+import { networkOf } from '../../core/base/network.ts';
 import { object, oneOf, optional } from '../../core/base/schema.ts';
 import { sideBySide } from '../../core/base/side-by-side.ts';
 import { says } from '../../core/http/http.ts';
@@ -116,9 +117,9 @@ async function refusedEverywhere(kit: StreamsKit, signal: AbortSignal): Promise<
   return all.sort((a, b) => b.at - a.at);
 }
 
-/** The encoder and the browser of one machine may take different loopback addresses. */
+/** Machines of one household have one IPv4 address, or one /64 of IPv6; those of one machine may take different loopback addresses. */
 function isSamePlace(one: string, other: string): boolean {
-  return one === other || (isLoopback(one) && isLoopback(other));
+  return networkOf(one) === networkOf(other) || (isLoopback(one) && isLoopback(other));
 }
 
 function isLoopback(address: string): boolean {
@@ -148,7 +149,10 @@ const refusedSchema = object(
         'This stream key is unknown. Copy the streamKey of the stream again: it may have been rotated.',
       ],
     }),
-    isYours: Type.Boolean({ description: 'It came from the address of the caller.', examples: [true] }),
+    isYours: Type.Boolean({
+      description: 'It came from the address of the caller, or from the same /64 of IPv6.',
+      examples: [true],
+    }),
   },
   { $id: 'RefusedPublish' },
 );
