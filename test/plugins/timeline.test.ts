@@ -177,19 +177,18 @@ describe('the timeline of a session', () => {
 
   it('lets other requests have their turn while it searches a long log', async () => {
     let turns = 0;
-    const ticking = setInterval(() => {
+    let isTicking = true;
+    const tick = () => {
       turns += 1;
-    }, 0);
+      if (isTicking) setImmediate(tick);
+    };
+    setImmediate(tick);
     const seen: number[] = [];
     const feed: Pick<EventFeed, 'after'> = {
       async after(position, { limit }) {
         expect(limit).toBeLessThanOrEqual(200);
         // The first ones look for the beginning.
-        if (limit > 1) {
-          seen.push(turns);
-          const end = performance.now() + 2;
-          while (performance.now() < end);
-        }
+        if (limit > 1) seen.push(turns);
         return Array.from({ length: limit }, (_, at) => ({
           ...{ position: position + at + 1, id: 'e', at: 10, type: 'asset.updated', body: '{}' },
           ...{ account: 'a', stream: 'another', cause: 'c' },
@@ -206,7 +205,7 @@ describe('the timeline of a session', () => {
       });
       expect(cursor).toBeDefined();
     } finally {
-      clearInterval(ticking);
+      isTicking = false;
     }
     expect(seen.length).toBeGreaterThan(10);
     expect(new Set(seen).size).toBeGreaterThan(5);
