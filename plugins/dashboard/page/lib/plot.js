@@ -92,7 +92,7 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
         ...axis,
         size: isLast ? axisHeight : 6,
         space: 90,
-        values: (_, splits) => splits.map((at) => (isLast ? clockTime(at * 1000) : '')),
+        values: (u, splits) => splits.map((at) => (isLast && fits(u, at) ? clockTime(at * 1000) : '')),
       },
       { ...axis, size: 76, space: 36, values: (_, splits) => splits.map((value) => measure.text(value)) },
     ],
@@ -121,6 +121,10 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
     },
   };
 }
+
+/** Half of the width of a time, px: nearer to the right edge it would be cut. */
+const halfOfTime = 36;
+const fits = (u, at) => u.valToPos(at, 'x') < u.over.clientWidth - halfOfTime;
 
 /** From 0, with room above. */
 function highest(_, __, max) {

@@ -53,8 +53,8 @@ export function Page({ id }) {
             ? html`<${Film} playlist=${asset.playbackUrl} file=${asset.downloadUrl} poster=${asset.thumbnailUrl} title=${asset.name} />`
             : html`<div class="film"><p class="muted">${asset.status === 'failed' ? 'There is nothing to play.' : 'It plays here when its file has arrived.'}</p></div>`
         }
-        <${Tasks} id=${id} />
         <${Panels} on="asset" id=${id} />
+        <${Tasks} id=${id} />
       </div>
       <div class="stack">
         <${Facts} asset=${asset} />
