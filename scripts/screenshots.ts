@@ -1,6 +1,6 @@
 /**
  * Takes pictures of every page of the dashboard and the player, on servers with real broadcasts and films, and prints what
- * is wrong with their layout: shifts, parts wider than the window, complaints of the browser.
+ * is wrong with their layout: shifts, parts wider than the window, complaints of the browser; with `--axe` violations too.
  *
  *     npm run screenshots -- --out /tmp/shots --pages 'home|stream' --widths 390,1280 --themes dark
  *
@@ -10,6 +10,7 @@ import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
+import { violationsOf } from '../test/e2e/harness/axe.ts';
 import { launchBrowser } from '../test/e2e/harness/chromium.ts';
 import { openScene, type Scene } from '../test/e2e/harness/scene.ts';
 
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
     widths: { type: 'string', default: '390,1280,1920' },
     themes: { type: 'string', default: 'light,dark' },
     scene: { type: 'string' },
+    axe: { type: 'boolean', default: false },
   },
 });
 
@@ -211,6 +213,7 @@ async function take(browser: Browser, { shot, facts, width, theme }: Job): Promi
       shifts: (window as unknown as { shifts: string[] }).shifts,
     }));
     problems.push(...wide.map((one) => `too wide: ${one}`), ...shifts.map((one) => `shift: ${one}`));
+    if (options.axe) problems.push(...(await violationsOf(page)));
     await page.screenshot({ path: join(options.out, `${name}.png`), fullPage: !shot.isWindow });
   } catch (error) {
     problems.push(`NOT TAKEN: ${error}`);

@@ -68,7 +68,7 @@ async function copyText(text) {
 
 /** The first 8 characters of a UUID, and of another id what there is room for; the whole on hover, and a click copies it. */
 export function Id({ id }) {
-  return html`<${CopyButton} text=${id} label=${`the id ${id}`} className="copy mono id" title=${id}>${shortIds(id)}<//>`;
+  return html`<${CopyButton} text=${id} label=${shortIds(id)} className="copy mono id" title=${id}>${shortIds(id)}<//>`;
 }
 
 /** Nothing is there yet: what to do first. */

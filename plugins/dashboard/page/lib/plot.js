@@ -9,6 +9,8 @@ const shortest = 60;
 const height = 104;
 /** Of the time axis below the last one. */
 const axisHeight = 28;
+/** Of the axis of values. */
+const valuesWidth = 76;
 
 /**
  * Plots of the same times above each other, with one time axis and one cursor.
@@ -94,7 +96,12 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
         space: 90,
         values: (u, splits) => splits.map((at) => (isLast && fits(u, at) ? clockTime(at * 1000) : '')),
       },
-      { ...axis, size: 76, space: 36, values: (_, splits) => splits.map((value) => measure.text(value)) },
+      {
+        ...axis,
+        size: valuesWidth,
+        space: 36,
+        values: (_, splits) => splits.map((value) => measure.text(value)),
+      },
     ],
     series: [
       {},
@@ -124,7 +131,9 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
 
 /** Half of the width of a time, px: nearer to the right edge it would be cut. */
 const halfOfTime = 36;
-const fits = (u, at) => u.valToPos(at, 'x') < u.over.clientWidth - halfOfTime;
+function fits({ width, scales: { x } }, at) {
+  return ((x.max - at) / (x.max - x.min)) * (width - valuesWidth) > halfOfTime;
+}
 
 /** From 0, with room above. */
 function highest(_, __, max) {
