@@ -9,8 +9,8 @@ const shortest = 60;
 const height = 104;
 /** Of the time axis below the last one. */
 const axisHeight = 28;
-/** Of the axis of values. */
-const valuesWidth = 76;
+/** Of the axis of values: as wide as the names of the lanes of a time line. */
+const valuesWidth = 80;
 
 /**
  * Plots of the same times above each other, with one time axis and one cursor.
