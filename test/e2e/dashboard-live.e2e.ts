@@ -153,6 +153,10 @@ describe.concurrent('the live pages of the dashboard', () => {
       .getByText(/^answered 200 after \d+ ms$/)
       .waitFor({ timeout: within });
     expect(await page.locator('.lane', { hasText: 'Deliveries' }).getByRole('button').count()).toBe(1);
+    await page
+      .locator('.lane', { hasText: 'States' })
+      .getByRole('button', { name: /^live,/ })
+      .waitFor();
     await encoder.stop();
     await page.getByText('Off air').waitFor({ timeout: within });
     await server.api.terminate(id);
