@@ -332,17 +332,37 @@ describe.concurrent('the dashboard', () => {
     expect(await reader.violations()).toEqual([]);
     await reader.open(`/dashboard/asset/${assetId}`, 'A film');
     await page.getByText(`Shelf mark ${assetId}`).waitFor();
+
+    await page.keyboard.press('Escape');
+    await page.getByRole('heading', { level: 1, name: 'Assets' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('Search or run a command').waitFor();
+    expect(await reader.violations()).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('create an api');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Create a key' }).waitFor();
     expect(reader.complaints).toEqual([]);
   });
 
   it('fits a phone', async () => {
     await using reader = await openReader(browser, { server, width: 390 });
     const { assetId } = await upload(server, small);
-    for (const [path, title] of [...pages, [`/dashboard/asset/${assetId}`, 'A film']] as const) {
+    const name = 'A stream with the long name that somebody always chooses for the evening';
+    const spec = { name: 'Elsewhere', url: 'rtmp://live.example.com/app/key' };
+    const multistream = { targets: [{ profile: 'source', spec }] };
+    const { id } = await server.api.createStream({ name, multistream });
+    const own = [
+      [`/dashboard/asset/${assetId}`, 'A film'],
+      [`/dashboard/go-live?stream=${id}`, 'Go live'],
+      [`/dashboard/stream/${id}?tab=targets`, name],
+    ] as const;
+    for (const [path, title] of [...pages, ...own]) {
       await reader.open(path, title);
       await reader.page.locator('.bone').first().waitFor({ state: 'detached' });
       const width = await reader.page.evaluate(() =>
-        Math.max(...['#page', 'nav'].map((part) => document.querySelector(part)?.scrollWidth ?? 0)),
+        Math.max(...['html', '#page', 'nav'].map((part) => document.querySelector(part)?.scrollWidth ?? 0)),
       );
       expect([path, width]).toEqual([path, 390]);
       expect([path, await reader.violations()]).toEqual([path, []]);

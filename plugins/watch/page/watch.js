@@ -26,6 +26,7 @@ function show({ state, message, recording = '' }) {
   element('live').hidden = state !== 'playing';
   element('recording').hidden = recording === '';
   if (recording !== '') element('recording').href = `/watch/${encodeURIComponent(recording)}`;
+  element('notice').classList.toggle('alone', !video.videoWidth);
   element('notice').hidden = message === '' && recording === '';
 }
 

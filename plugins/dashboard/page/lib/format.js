@@ -51,3 +51,8 @@ export function moment(at, now = serverNow()) {
 
 export const fullMoment = (at) => absolute.format(at);
 export const clockTime = (at) => time.format(at);
+
+const uuids = /\b([\da-f]{8})(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g;
+
+/** A text with the first 8 characters of each id in it. */
+export const shortIds = (text) => text.replace(uuids, '$1…');

@@ -18,6 +18,7 @@ const paths = {
   theme: 'M9 2a7 7 0 1 0 0 14Zm0 0a7 7 0 0 1 0 14',
   out: 'M7 2.5H3v13h4M11.5 5.5 15 9l-3.5 3.5M15 9H7',
   fold: 'M2.5 3h13v12h-13Zm4.5 0v12',
+  more: 'M4 9h.1M9 9h.1M14 9h.1',
   page: 'M3 3h12v12H3Z',
 };
 

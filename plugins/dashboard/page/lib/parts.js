@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { fullMoment, moment } from './format.js';
+import { fullMoment, moment, shortIds } from './format.js';
 import { html } from './html.js';
 
 const signs = { 'on-air': '●', good: '✓', warn: '▲', bad: '✕', quiet: '○', wait: '◐' };
@@ -10,9 +10,13 @@ export function Dot({ kind, children }) {
   return html`<span class="dot ${kind === 'wait' ? 'warn' : kind}" data-sign=${signs[kind]}>${children}</span>`;
 }
 
+/** Read out when another page opens. */
+export const pageTitle = signal('');
+
 export function Head({ title, state, children }) {
   useEffect(() => {
-    document.title = `${typeof title === 'string' ? title : 'Dashboard'} · Millrace`;
+    pageTitle.value = title;
+    document.title = `${title} · Millrace`;
   }, [title]);
   return html`<header class="head">
     <h1>${title}</h1>
@@ -31,7 +35,7 @@ export function Time({ at }) {
 export function Copied({ text, label, isSecret = false }) {
   const [isShown, setShown] = useState(!isSecret);
   return html`<span class="copied">
-    <code>${isShown ? text : `••••••${text.slice(-4)}`}</code>
+    <code title=${isShown ? text : undefined}>${isShown ? text : `••••••${text.slice(-4)}`}</code>
     ${
       isSecret &&
       html`<button class="copy" type="button" onClick=${() => setShown(!isShown)}>${isShown ? 'Hide' : 'Show'}</button>`
@@ -40,14 +44,14 @@ export function Copied({ text, label, isSecret = false }) {
   </span>`;
 }
 
-export function CopyButton({ text, label, children = 'Copy' }) {
+export function CopyButton({ text, label, title, className = 'copy', children = 'Copy' }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
     if (!(await copyText(text))) return;
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };
-  return html`<button class="copy" type="button" aria-label=${`Copy ${label ?? text}`} onClick=${copy}>
+  return html`<button class=${className} type="button" title=${title} aria-label=${`Copy ${label ?? text}`} onClick=${copy}>
     ${isDone ? 'Copied' : children}
   </button>`;
 }
@@ -74,9 +78,9 @@ function copySelected(text) {
   return isCopied;
 }
 
-/** The first 8 characters of an id; the whole on hover, and a click copies it. */
+/** The first 8 characters of a UUID, and of another id what there is room for; the whole on hover, and a click copies it. */
 export function Id({ id }) {
-  return html`<button class="copy mono" type="button" title=${id} onClick=${() => copyText(id)}>${id.slice(0, 8)}</button>`;
+  return html`<${CopyButton} text=${id} label=${shortIds(id)} className="copy mono id" title=${id}>${shortIds(id)}<//>`;
 }
 
 /** Nothing is there yet: what to do first. */
@@ -95,13 +99,13 @@ export function Bones({ rows = 4 }) {
     const timer = setTimeout(() => setDue(true), 300);
     return () => clearTimeout(timer);
   }, []);
-  return html`<div class="stack" aria-busy="true">
+  return html`<div class="stack tight" aria-busy="true">
     ${Array.from({ length: rows }, () => html`<div class="bone" style=${isDue ? undefined : { visibility: 'hidden' }}></div>`)}
   </div>`;
 }
 
 export function Field({ label, hint, children }) {
-  return html`<label class="field"><span>${label}${hint && html` <span class="hint">${hint}</span>`}</span>${children}</label>`;
+  return html`<label class="field"><span class="label">${label}</span>${children}${hint && html`<span class="hint">${hint}</span>`}</label>`;
 }
 
 /** A dialog over the page. Closed by Escape and by `onClose`. */
@@ -179,8 +183,8 @@ export function UndoBar() {
   </div>`;
 }
 
-/** The call of the API that a page makes, to be copied. */
-export function AsCurl({ method = 'GET', path, body }) {
+/** The call of the API that a page makes, to be copied. `title`: in place of *As curl*. */
+export function AsCurl({ method = 'GET', path, body, title = 'As curl' }) {
   const text = [
     `curl -X ${method} ${location.origin}${path}`,
     `-H "Authorization: Bearer $MILLRACE_KEY"`,
@@ -189,9 +193,8 @@ export function AsCurl({ method = 'GET', path, body }) {
       : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
   ].join(' \\\n  ');
   return html`<details>
-    <summary class="muted">As curl</summary>
-    <pre class="code">${text}</pre>
-    <${CopyButton} text=${text} label="the command" />
+    <summary>${title} <code title=${path}>${method} ${shortIds(path)}</code></summary>
+    <div class="json"><${CopyButton} text=${text} label="the command" /><pre class="code" tabindex="0" aria-label="Command">${text}</pre></div>
   </details>`;
 }
 

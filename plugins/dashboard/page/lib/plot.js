@@ -10,6 +10,8 @@ const shortest = 60;
 const height = 104;
 /** Of the time axis below the last one. */
 const axisHeight = 28;
+/** Of the axis of values: as wide as the names of the lanes of a time line. */
+const valuesWidth = 80;
 
 /**
  * Plots of the same times above each other, with one time axis and one cursor.
@@ -93,9 +95,14 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
         ...axis,
         size: isLast ? axisHeight : 6,
         space: 90,
-        values: (_, splits) => splits.map((at) => (isLast ? clockTime(at * 1000) : '')),
+        values: (u, splits) => splits.map((at) => (isLast && fits(u, at) ? clockTime(at * 1000) : '')),
       },
-      { ...axis, size: 76, space: 36, values: (_, splits) => splits.map((value) => measure.text(value)) },
+      {
+        ...axis,
+        size: valuesWidth,
+        space: 36,
+        values: (_, splits) => splits.map((value) => measure.text(value)),
+      },
     ],
     series: [
       {},
@@ -121,6 +128,12 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
       ready: [(u) => u.over.addEventListener('click', () => pick(u, now))],
     },
   };
+}
+
+/** Half of the width of a time, px: nearer to the right edge it would be cut. */
+const halfOfTime = 36;
+function fits({ width, scales: { x } }, at) {
+  return ((x.max - at) / (x.max - x.min)) * (width - valuesWidth) > halfOfTime;
 }
 
 /** From 0, with room above. */

@@ -10,7 +10,8 @@ import { go, place, withQuery } from '../lib/place.js';
 import { addFiles } from '../lib/uploads.js';
 
 export function Page() {
-  const [isImporting, setImporting] = useState(false);
+  const isImporting = place.value.query.has('new');
+  const setImporting = (isOpen) => go(withQuery({ new: isOpen ? 1 : undefined }), { replace: true });
   const isTable = place.value.query.get('view') === 'table';
   const href = ({ id }) => `/dashboard/asset/${id}`;
   return html`<${Head} title="Assets">
@@ -73,7 +74,7 @@ function Grid({ rows, href }) {
       (asset) => html`<li key=${asset.id}>
         <a class="tile" href=${href(asset)} data-href=${href(asset)}>
           <${Still} thumbnail=${asset.thumbnailUrl} storyboard=${asset.storyboardUrl} />
-          <span class="name">${asset.name}</span>
+          <span class="name" title=${asset.name}>${asset.name}</span>
           <span class="row muted">
             ${asset.status === 'ready' ? html`<span>${duration(asset.videoSpec?.duration)}</span><span>${bytes(asset.size)}</span>` : html`<${State} asset=${asset} />`}
           </span>

@@ -18,7 +18,7 @@ export function Page() {
   const missed = held ? recent.value.length - Math.max(0, recent.value.indexOf(held[0])) : 0;
   return html`<${Head} title="Events" state=${held ? html`<${Dot} kind="wait">Paused<//>` : html`<${Dot} kind="good">Following<//>`}>
       <button class="button" type="button" aria-pressed=${held !== undefined} onClick=${() => setHeld(held ? undefined : recent.value)}>${held ? 'Go on' : 'Pause'}</button>
-      <${CopyButton} text=${rows.map((event) => JSON.stringify(event)).join('\n')} label="all that are shown" />
+      <${CopyButton} text=${rows.map((event) => JSON.stringify(event)).join('\n')} label="all that are shown" className="button" />
     <//>
     <${Filters} type=${type} stream=${stream} />
     ${held && missed > held.length && html`<p class="muted" role="status">More came meanwhile.</p>`}

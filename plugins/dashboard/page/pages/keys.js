@@ -4,11 +4,13 @@ import { html } from '../lib/html.js';
 import { List } from '../lib/list.js';
 import { useWrite } from '../lib/load.js';
 import { AsCurl, Confirm, Copied, Dialog, Empty, Head, Id, Time } from '../lib/parts.js';
+import { go, place, withQuery } from '../lib/place.js';
 import { accessLines } from '../lib/scopes.js';
 import { KeyForm } from './key-form.js';
 
 export function Page() {
-  const [isNew, setNew] = useState(false);
+  const isNew = place.value.query.has('new');
+  const setNew = (isOpen) => go(withQuery({ new: isOpen ? 1 : undefined }), { replace: true });
   const [made, setMade] = useState();
   const [deleting, setDeleting] = useState();
   const [turn, setTurn] = useState(0);

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { byWeight, Issue } from '../lib/advice.js';
 import { allows } from '../lib/api.js';
+import { Panels } from '../lib/extensions.js';
 import { count, duration, rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { List } from '../lib/list.js';
@@ -61,6 +62,7 @@ export function Page({ id }) {
         <${Tabs} tabs=${tabs} current=${current} hrefOf=${(tab) => withQuery({ tab, order: undefined, cursor: undefined })} />
         <${parts[current]} stream=${stream} points=${points} reload=${reload} />
       </div>
+      <${Panels} on="stream" id=${id} />
     </div>`;
 }
 
@@ -93,7 +95,7 @@ function Figures({ stream, points }) {
     <div><dt>Bitrate</dt><dd>${stream.isActive ? rate(stream.ingestRate) : '–'}</dd></div>
     <div><dt>Frames a second</dt><dd>${last ? fps.text(last.fps) : '–'}</dd></div>
     <div><dt>Key-frame interval</dt><dd>${last ? keyFrames.text(last.keyFrameInterval) : '–'}</dd></div>
-    <div><dt>Viewers${stream.isActive ? ', with this page' : ''}</dt><dd>${stream.isActive ? count(stream.viewerCount) : '–'}</dd></div>
+    <div><dt>Viewers${stream.isActive ? ' (with you)' : ''}</dt><dd>${stream.isActive ? count(stream.viewerCount) : '–'}</dd></div>
   </dl>`;
 }
 
@@ -173,10 +175,9 @@ function Calls({ stream: { id, playbackId, playbackUrl } }) {
       <dt>HLS</dt>
       <dd><${Copied} text=${playbackUrl ?? `${host}/hls/${playbackId}/index.m3u8`} label="the address of the playlist" /></dd>
     </dl>
-    ${calls(id).map(
-      ([title, call]) =>
-        html`<section class="stack tight"><h3>${title}</h3><${AsCurl} ...${call} /></section>`,
-    )}
+    <section class="card calls" aria-label="Calls">
+      ${calls(id).map(([title, call]) => html`<${AsCurl} key=${title} title=${title} ...${call} />`)}
+    </section>
   </div>`;
 }
 
