@@ -76,6 +76,7 @@ function commandsOf(pages) {
       ? [{ title: 'Go live', kind: 'Command', run: () => go('/dashboard/go-live') }]
       : []),
     { title: 'Light or dark', kind: 'Command', run: switchTheme },
+    { title: 'Guides', kind: 'Page', run: () => open('/docs/guides', '_blank') },
     { title: 'API reference', kind: 'Page', run: () => open('/docs', '_blank') },
     { title: 'Sign out', kind: 'Command', run: signOut },
   ];
