@@ -8,10 +8,11 @@ import { type Served, served } from './served.ts';
 
 /** The pages of a folder of Markdown, as they are served. */
 export interface Guides {
-  /** The list of pages. */
-  index(): Promise<Served>;
-  /** A page (`obs`), its Markdown (`obs.md`) or an image (`dashboard.png`); a name that nothing has is answered in words. */
-  find(name: string): Promise<{ readonly served: Served; readonly isFound: boolean }>;
+  /**
+   * By its path below `/docs/guides`: the list of pages (nothing), a page (`obs`), its Markdown (`obs.md`) or an image
+   * (`dashboard.png`). A path that leads to nothing is answered in words.
+   */
+  find(path: string): Promise<{ readonly served: Served; readonly isFound: boolean }>;
   /** `/llms.txt` and `/llms-full.txt`, with links to `baseUrl`. */
   llms(kind: 'list' | 'full', baseUrl: string): Promise<string>;
 }
@@ -36,14 +37,9 @@ export function guides(folder: string): Guides {
     return known;
   };
   return {
-    async index() {
+    async find(path) {
       const all = await library();
-      return once('', () =>
-        document(listOfPages(all, introductionOf(all)), { title: 'Guides', library: all }),
-      );
-    },
-    async find(name) {
-      const all = await library();
+      const name = path.replace(/\/+$/, '');
       const make = found(name, { folder, library: all });
       if (make) return { served: await once(name, make), isFound: true };
       const title = 'No such page';
@@ -61,12 +57,16 @@ function found(
   name: string,
   { folder, library }: { folder: string; library: Library },
 ): (() => Served | Promise<Served>) | undefined {
+  if (name === '')
+    return () => document(listOfPages(library, introductionOf(library)), { title: 'Guides', library });
   const page = library.byName.get(name);
   if (page) return () => document(rendered(page, library), { title: page.title, library, page });
   const source = [...library.byFile.values()].find((one) => markdownPathOf(one) === `/docs/guides/${name}`);
   if (source) {
-    const bytes = Buffer.from(markdownWithLinks(source, { library, baseUrl: '' }));
-    return () => served(bytes, { type: 'text/markdown; charset=utf-8' });
+    return () =>
+      served(Buffer.from(markdownWithLinks(source, { library, baseUrl: '' })), {
+        type: 'text/markdown; charset=utf-8',
+      });
   }
   if (!library.images.has(name)) return undefined;
   const type = imageTypes[extname(name)] ?? '';

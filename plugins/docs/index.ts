@@ -45,7 +45,7 @@ export default definePlugin({
       )
       .get(
         '/docs/guides',
-        async ({ request }) => (await pages.index())(request),
+        async ({ request }) => (await pages.find('')).served(request),
         saysPage('listGuides', 'The list of guides.'),
       )
       .get(

@@ -93,7 +93,7 @@ test('guides are read, followed and copied, in light and dark and on a phone', a
     const { page } = reader;
     await reader.open('/docs/guides', 'Guides');
     expect(await reader.violations()).toEqual([]);
-    await page.getByRole('main').getByRole('link', { name: 'Limits' }).first().click();
+    await page.getByRole('main').getByRole('link', { name: 'Limits', exact: true }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Limits' }).waitFor();
     await reader.open('/docs/guides/embedding', 'Embedding the player');
     expect(await reader.violations()).toEqual([]);

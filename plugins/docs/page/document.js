@@ -1,8 +1,10 @@
 import { exampleOf, samplesOf } from './samples.js';
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
+const elsewhere =
+  'The [guide to the API](/docs/guides/api) explains the objects and how they behave. For programs: [openapi.json](/openapi.json).';
 /** Errors of so many calls, as a part of all, are those of keys, bodies and stores: to name them at each call says nothing. */
-const common = 0.25;
+const common = 1 / 6;
 
 /**
  * `/openapi.json` as the reference shows it: with examples of code, without the repeats for HEAD and OPTIONS and without the files of
@@ -24,6 +26,7 @@ export function shownDocument(openApi, calls) {
   const used = new Set(paths.flatMap(([, at]) => Object.values(at).flatMap(({ tags }) => tags)));
   return {
     ...openApi,
+    info: { ...openApi.info, description: `${openApi.info.description}\n\n${elsewhere}` },
     paths: Object.fromEntries(paths),
     // What the program itself has is what readers look for last.
     tags: openApi.tags

@@ -29,7 +29,8 @@ createApiReference('#reference', {
   hiddenClients: true,
   // Light and dark are switched above, for the guides too.
   hideDarkModeToggle: true,
-  documentDownloadType: 'direct',
+  // The document as the server has it is linked in its introduction.
+  documentDownloadType: 'none',
   defaultOpenFirstTag: false,
   orderRequiredPropertiesFirst: true,
   orderSchemaPropertiesBy: 'preserve',

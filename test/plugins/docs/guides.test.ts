@@ -96,8 +96,13 @@ describe('a guide', () => {
   });
 });
 
+it('takes a slash at the end for nothing', async () => {
+  expect((await shown('first/')).text).toBe((await shown('first')).text);
+  expect((await shown('/')).text).toBe((await shown('')).text);
+});
+
 it('lists all pages, in the order of what guides/README.md links to', async () => {
-  const text = await (await (await guides(fixture).index())(request())).text();
+  const text = (await shown('')).text;
   expect(text).toContain('<p>Each guide does one thing.</p>');
   expect(text).toContain('<li><a href="/docs/guides/api">API</a><p>The API.</p></li>');
   const open = text.slice(text.indexOf('class="open"'), text.indexOf('<main'));
@@ -107,7 +112,7 @@ it('lists all pages, in the order of what guides/README.md links to', async () =
 });
 
 const outside = [
-  ...['nothing', '', '.', '..', '../package.json', 'guides/../../kit/world.ts', '/etc/passwd', 'notes.txt'],
+  ...['nothing', '.', '..', '../package.json', 'guides/../../kit/world.ts', '/etc/passwd', 'notes.txt'],
   ...[
     '..%2f..%2fpackage.json',
     'first.md/..',
