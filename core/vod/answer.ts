@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
 import { multivariantPlaylist } from '../hls/playlist.ts';
-import { takesEncoding } from '../http/encoding.ts';
+import { takesGzip } from '../http/accept-encoding.ts';
 import { type FilePiece, fileAnswer, fileFaults } from '../http/file-answer.ts';
 import { preconditions } from '../http/preconditions.ts';
 import type { Blobs } from '../ports/blobs.ts';
@@ -102,7 +102,7 @@ class FilmVod implements Vod {
   }
 
   #playlist(film: IndexedFilm, { variant, request }: { variant: number; request: Request }) {
-    const isCompressed = takesEncoding(request.headers.get('accept-encoding'), 'gzip');
+    const isCompressed = takesGzip(request.headers.get('accept-encoding'));
     const tag = tagOf(film, isCompressed ? 'media-gzip' : 'media');
     const asked = { signal: request.signal, variant };
     return playlistAnswer(request, {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliDecompress, gzip } from 'node:zlib';
-import { takesEncoding } from '../../core/http/encoding.ts';
+import { takesBrotli, takesGzip } from '../../core/http/accept-encoding.ts';
 import { preconditions } from '../../core/http/preconditions.ts';
 
 /** Answers a request with a file: 304 where the client has it, else in the best encoding that the client takes. */
@@ -33,9 +33,9 @@ export function served(bytes: Uint8Array, { type, packed, headers = {} }: Served
   };
   const made = new Map<keyof typeof encode, Promise<Uint8Array>>();
   return async (request) => {
-    const takes = (coding: 'br' | 'gzip') => takesEncoding(request.headers.get('accept-encoding'), coding);
-    const isGzipped = packed !== 'already' && takes('gzip');
-    const coding = packed === 'br' && takes('br') ? 'br' : isGzipped ? 'gzip' : 'plain';
+    const accepted = request.headers.get('accept-encoding');
+    const isGzipped = packed !== 'already' && takesGzip(accepted);
+    const coding = packed === 'br' && takesBrotli(accepted) ? 'br' : isGzipped ? 'gzip' : 'plain';
     const etag = `${hash}-${coding}`;
     const all = { ...headersOfAll, ...headers, etag: `"${etag}"` };
     if (preconditions(request.headers, { etag }) === 'unchanged') {
