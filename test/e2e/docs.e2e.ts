@@ -49,13 +49,13 @@ test('the reference is searched, read, and tried with a key, and nothing comes f
   await route.getByRole('button', { name: 'Test Request' }).waitFor();
   expect(await route.textContent()).toContain('renditions.invalid');
   expect(await route.textContent()).toContain(`curl '${server.url}/api/stream'`);
-  expect(await reader.violations()).toEqual([]);
+  expect(await reader.violations(route)).toEqual([]);
 
   await page.getByRole('textbox', { name: 'Bearer Token' }).first().fill(server.key);
   await route.getByRole('button', { name: 'Test Request' }).click();
   const trial = page.getByRole('dialog').filter({ hasText: 'Request Body' });
   await trial.locator('.cm-content').first().click();
-  expect((await reader.violations()).filter((fault) => !faultsOfScalar.test(fault))).toEqual([]);
+  expect((await reader.violations(trial)).filter((fault) => !faultsOfScalar.test(fault))).toEqual([]);
   await page.keyboard.press('Control+A');
   await page.keyboard.type('{"name": "From the page"}');
   await trial.getByRole('button', { name: 'Send' }).first().click();
