@@ -8,6 +8,9 @@ import { preconditions } from '../../core/http/preconditions.ts';
 
 const compress = promisify(gzip);
 const pageFolder = join(import.meta.dir, 'page');
+/** What all pages of the program have in common. */
+const faceFolder = join(import.meta.dir, '../../core/face');
+const shared: Readonly<Record<string, string>> = { 'style/tokens.css': 'tokens.css', 'theme.js': 'theme.js' };
 const clientFolder = join(import.meta.dir, '../../sdk/client');
 /** Libraries by the names of the import map in `index.html`. */
 const libraries: Readonly<Record<string, string>> = {
@@ -38,13 +41,15 @@ interface ReadFile {
 
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** By their path below `/dashboard/app/`: those beside this file, libraries, and the client of the API. */
+/** By their path below `/dashboard/app/`: those beside this file, shared ones, libraries, and the client of the API. */
 export function pageFiles(): PageFiles {
   const files = new Map<string, PageFile>();
   for (const path of readdirSync(pageFolder, { recursive: true, encoding: 'utf8' })) {
     const type = types[extname(path)];
     if (type) files.set(path, { type, read: reader(join(pageFolder, path)) });
   }
+  for (const [name, source] of Object.entries(shared))
+    files.set(name, { type: types[extname(name)] ?? script, read: reader(join(faceFolder, source)) });
   for (const [name, module] of Object.entries(libraries)) {
     const path = Bun.resolveSync(module, import.meta.dir);
     files.set(`vendor/${name}`, { type: types[extname(name)] ?? script, read: reader(path) });

@@ -57,6 +57,8 @@ ${links.join('\n')}
 
 const style = `
 :root { color-scheme: light dark; font: 14px/1.45 system-ui, sans-serif; }
+html { background: light-dark(#f9fafb, #0c1014); color: light-dark(#161c22, #e8edf1); }
+a { color: light-dark(#006089, #56c0db); }
 body { margin: 0; padding: 48px 24px; }
 main { max-width: 560px; margin: 0 auto; }
 h1 { font-size: 28px; font-weight: 650; margin: 0 0 8px; }

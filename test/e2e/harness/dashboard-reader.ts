@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { violationsOf } from './axe.ts';
 import type { Server } from './server.ts';
 
 /** A reader of the dashboard: one tab, signed in. */
@@ -11,11 +10,9 @@ export interface Reader extends AsyncDisposable {
   open(path: string, title: string | RegExp): Promise<void>;
   /** What the browser complained about: exceptions, `console.error`, broken policies, requests to other hosts. */
   readonly complaints: readonly string[];
-  /** Violations that axe calls serious or critical. */
-  violations(): Promise<string[]>;
+  /** Violations that axe calls serious or critical, on the page or in a part of it. */
+  violations(within?: Locator): Promise<string[]>;
 }
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 export async function openReader(
   browser: Browser,
@@ -44,17 +41,7 @@ export async function openReader(
       await page.goto(server.url + path);
       await page.getByRole('heading', { level: 1, name: title }).waitFor();
     },
-    async violations() {
-      // The policy of the page refuses a script element.
-      await page.evaluate(axe);
-      return page.evaluate(async () => {
-        const { run } = (window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
-        const { violations } = await run();
-        return violations
-          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-          .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
-      });
-    },
+    violations: (within) => violationsOf(page, within),
     [Symbol.asyncDispose]: () => context.close(),
   };
 }
@@ -64,10 +51,4 @@ interface ReaderOptions {
   readonly key?: string;
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
-}
-
-interface Violation {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string }[];
 }

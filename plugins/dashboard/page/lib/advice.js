@@ -1,3 +1,4 @@
+import { shortIds } from './format.js';
 import { html } from './html.js';
 
 /** How the texts of the API begin (`plugins/health/judge.ts`), and of which kind each issue is. */
@@ -37,7 +38,7 @@ export function Issue({ text, title, kind = kindOf(text), encoder, children }) {
     <span class="sign" aria-hidden="true">${isBad(text) ? '✕' : '▲'}</span>
     <div>
       ${title && html`<strong>${title}</strong>`}
-      <p>${text} ${children}</p>
+      <p>${shortIds(text)} ${children}</p>
       ${fix && html`<p class="fix"><strong>${encoder.title}:</strong> <span>${fix}</span></p>`}
     </div>
   </div>`;

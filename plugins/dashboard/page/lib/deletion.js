@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
-import { key, sentence } from './api.js';
+import { key } from './api.js';
+import { lastCall } from './last-call.js';
 import { withUndo } from './parts.js';
 
 /** Ids of what is being deleted: lists leave them out. */
@@ -11,6 +12,8 @@ export const deletionProblem = signal(undefined);
 export function deleteLater(things, { many } = {}) {
   if (things.length === 0) return;
   deletionProblem.value = undefined;
+  // The reader may have signed out when the time to undo is over.
+  const own = key.value;
   leaving.value = new Set([...leaving.value, ...things.map(({ id }) => id)]);
   const restore = (those) => {
     const ids = new Set(those.map(({ id }) => id));
@@ -22,27 +25,14 @@ export function deleteLater(things, { many } = {}) {
     undo: () => restore(things),
     commit: async () => {
       // All at once: the page may be closing.
-      const problems = await Promise.all(things.map(remove));
+      const calls = things.map(({ path }) => lastCall('DELETE', path, { key: own }));
+      const problems = (await Promise.allSettled(calls)).map(({ reason }) => reason?.message);
       const failed = things.filter((_, at) => problems[at] !== undefined);
       if (failed.length === 0) return;
-      const [first] = problems.filter((problem) => problem !== undefined);
+      const first = problems.find((problem) => problem !== undefined);
       const more = failed.length > 1 ? ` So are ${failed.length - 1} more.` : '';
       deletionProblem.value = `${failed[0].title} is still there: ${first}${more}`;
       restore(failed);
     },
   });
-}
-
-/** The server's sentence why not; undefined when it is gone. */
-async function remove({ path }) {
-  try {
-    // `keepalive`: the call outlives the page.
-    const headers = { authorization: `Bearer ${key.value}` };
-    const answer = await fetch(path, { method: 'DELETE', keepalive: true, headers });
-    if (answer.ok || answer.status === 404) return undefined;
-    const body = await answer.json().catch(() => ({}));
-    return body.errors?.[0] ?? `HTTP ${answer.status}`;
-  } catch (error) {
-    return sentence(error);
-  }
 }

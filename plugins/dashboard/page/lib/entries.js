@@ -4,7 +4,7 @@ export const entries = [
   { id: 'streams', title: 'Streams', letter: 's', path: 'stream' },
   { id: 'assets', title: 'Assets', letter: 'a', path: 'asset' },
   { id: 'tasks', title: 'Tasks', letter: 't', path: 'task' },
-  { id: 'webhooks', title: 'Webhooks', letter: 'w', path: 'webhook' },
+  { id: 'webhooks', title: 'Webhooks', letter: 'w', path: 'webhook', isWide: true },
   { id: 'events', title: 'Events', letter: 'e', path: 'events', isWide: true },
   { id: 'keys', title: 'API keys', letter: 'k', path: 'api-token', isWide: true },
   { id: 'system', title: 'System', letter: 'y', path: 'system', isWide: true },

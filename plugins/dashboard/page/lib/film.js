@@ -67,7 +67,7 @@ export function Still({ thumbnail, storyboard }) {
     ${
       thumbnail && !hasFailed
         ? html`<img key=${failures} src=${localUrl(thumbnail)} alt="" loading="lazy" onError=${onError} />`
-        : html`<span class="muted">No picture</span>`
+        : html`<span class="muted" aria-hidden="true">No picture</span>`
     }
   </div>`;
 }

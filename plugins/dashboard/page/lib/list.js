@@ -68,6 +68,7 @@ export function List({ path, query = {}, filters = [], on, every, empty, view, t
     <div class="scroll" ref=${box} tabindex=${hrefOf ? undefined : 0}>
       ${rows?.length > 0 && (view ? view(rows, ticks) : html`<${Table} ...${table} columns=${choice.shown} rows=${rows} order=${order} selection=${ticks} />`)}
     </div>
+    ${!data && error && url.size > 0 && html`<p><a href=${location.pathname}>Show all</a></p>`}
     ${data?.body.length === 0 && html`<p class="muted">Nothing fits. <a href=${location.pathname}>Show all</a></p>`}
     ${data && html`<${Foot} count=${data.count} cursor=${cursor} next=${next} most=${most} />`}
   </div>`;

@@ -6,11 +6,13 @@ import { go } from './place.js';
 import { switchTheme } from './theme.js';
 
 /** Every page and action by its name, and streams and assets by theirs. */
-export function Palette({ pages, onClose }) {
+export function Palette({ pages, onClose, onHelp }) {
   const dialog = useRef();
   const [text, setText] = useState('');
   const [found, setFound] = useState([]);
   const [at, setAt] = useState(0);
+  const list = useRef();
+  useEffect(() => list.current.children[at]?.scrollIntoView({ block: 'nearest' }), [at]);
   useEffect(() => dialog.current.showModal(), []);
   useEffect(() => {
     if (text.length < 2) return setFound([]);
@@ -22,7 +24,7 @@ export function Palette({ pages, onClose }) {
     };
   }, [text]);
   const words = text.toLowerCase();
-  const known = commandsOf(pages).filter(({ title }) => title.toLowerCase().includes(words));
+  const known = commandsOf(pages, onHelp).filter(({ title }) => title.toLowerCase().includes(words));
   const shown = [...known, ...found].slice(0, 30);
   const run = (entry) => {
     if (!entry) return;
@@ -53,7 +55,7 @@ export function Palette({ pages, onClose }) {
       placeholder="Page, command, stream or asset"
       autocomplete="off"
     />
-    <ul id="palette-list" role="listbox" aria-label="Found">
+    <ul id="palette-list" role="listbox" aria-label="Found" ref=${list}>
       ${shown.map(
         (entry, index) => html`<li
           id=${`palette-${index}`}
@@ -66,18 +68,32 @@ export function Palette({ pages, onClose }) {
         </li>`,
       )}
     </ul>
+    ${shown.length === 0 && html`<p class="muted none">Nothing has this name. Streams and assets are found by a part of theirs.</p>`}
   </dialog>`;
 }
 
-function commandsOf(pages) {
+/** What creates something: its name, what the key must be allowed to POST, and its page. */
+const creating = [
+  ['Go live', 'stream', '/dashboard/go-live'],
+  ['Create a stream', 'stream', '/dashboard/go-live'],
+  ['Upload files', 'asset/request-upload', '/dashboard/assets'],
+  ['Import a URL', 'asset/import', '/dashboard/assets?new=1'],
+  ['Create a webhook', 'webhook', '/dashboard/webhooks?new=1'],
+  ['Create an API key', 'api-token', '/dashboard/keys?new=1'],
+];
+
+function commandsOf(pages, onHelp) {
+  const command = (title, run) => ({ title, kind: 'Command', run });
   return [
     ...pages.map(({ id, title }) => ({ title, kind: 'Page', run: () => go(hrefOf(id)) })),
-    ...(allows('POST', 'stream')
-      ? [{ title: 'Go live', kind: 'Command', run: () => go('/dashboard/go-live') }]
-      : []),
-    { title: 'Light or dark', kind: 'Command', run: switchTheme },
+    ...creating
+      .filter(([, path]) => allows('POST', path))
+      .map(([title, , href]) => command(title, () => go(href))),
+    command('Light or dark', switchTheme),
+    command('Keys', onHelp),
+    { title: 'Guides', kind: 'Page', run: () => open('/docs/guides', '_blank') },
     { title: 'API reference', kind: 'Page', run: () => open('/docs', '_blank') },
-    { title: 'Sign out', kind: 'Command', run: signOut },
+    command('Sign out', signOut),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { fullMoment, moment } from './format.js';
+import { fullMoment, moment, shortIds } from './format.js';
 import { html } from './html.js';
 
 const signs = { 'on-air': '●', good: '✓', warn: '▲', bad: '✕', quiet: '○', wait: '◐' };
@@ -10,9 +10,13 @@ export function Dot({ kind, children }) {
   return html`<span class="dot ${kind === 'wait' ? 'warn' : kind}" data-sign=${signs[kind]}>${children}</span>`;
 }
 
+/** Read out when another page opens. */
+export const pageTitle = signal('');
+
 export function Head({ title, state, children }) {
   useEffect(() => {
-    document.title = `${typeof title === 'string' ? title : 'Dashboard'} · Millrace`;
+    pageTitle.value = title;
+    document.title = `${title} · Millrace`;
   }, [title]);
   return html`<header class="head">
     <h1>${title}</h1>
@@ -31,7 +35,7 @@ export function Time({ at }) {
 export function Copied({ text, label, isSecret = false }) {
   const [isShown, setShown] = useState(!isSecret);
   return html`<span class="copied">
-    <code>${isShown ? text : `••••••${text.slice(-4)}`}</code>
+    <code title=${isShown ? text : undefined}>${isShown ? text : `••••••${text.slice(-4)}`}</code>
     ${
       isSecret &&
       html`<button class="copy" type="button" onClick=${() => setShown(!isShown)}>${isShown ? 'Hide' : 'Show'}</button>`
@@ -41,31 +45,43 @@ export function Copied({ text, label, isSecret = false }) {
 }
 
 /** `text`: what is copied, or what makes it when it is wanted. */
-export function CopyButton({ text, label, children = 'Copy' }) {
+export function CopyButton({ text, label, title, className = 'copy', children = 'Copy' }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
-    await copyText(typeof text === 'function' ? text() : text);
+    if (!(await copyText(typeof text === 'function' ? text() : text))) return;
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };
-  return html`<button class="copy" type="button" aria-label=${`Copy ${label ?? text}`} onClick=${copy}>
+  return html`<button class=${className} type="button" title=${title} aria-label=${`Copy ${label ?? text}`} onClick=${copy}>
     ${isDone ? 'Copied' : children}
   </button>`;
 }
 
-/** The clipboard of the browser is there only on secure pages. */
+/** Whether the text was copied. The clipboard of the browser is there only on secure pages, and may be forbidden. */
 async function copyText(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = Object.assign(document.createElement('textarea'), { value: text });
-  document.body.append(area);
-  area.select();
-  document.execCommand('copy');
-  area.remove();
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelected(text);
+  }
 }
 
-/** The first 8 characters of an id; the whole on hover, and a click copies it. */
+function copySelected(text) {
+  const focused = document.activeElement;
+  const area = Object.assign(document.createElement('textarea'), { value: text });
+  // While a dialog is open, nothing outside of it can be selected.
+  (focused?.closest('dialog') ?? document.body).append(area);
+  area.select();
+  const isCopied = document.execCommand('copy');
+  area.remove();
+  focused?.focus();
+  return isCopied;
+}
+
+/** The first 8 characters of a UUID, and of another id what there is room for; the whole on hover, and a click copies it. */
 export function Id({ id }) {
-  return html`<button class="copy mono" type="button" title=${id} onClick=${() => copyText(id)}>${id.slice(0, 8)}</button>`;
+  return html`<${CopyButton} text=${id} label=${shortIds(id)} className="copy mono id" title=${id}>${shortIds(id)}<//>`;
 }
 
 /** Nothing is there yet: what to do first. */
@@ -84,13 +100,13 @@ export function Bones({ rows = 4 }) {
     const timer = setTimeout(() => setDue(true), 300);
     return () => clearTimeout(timer);
   }, []);
-  return html`<div class="stack" aria-busy="true">
+  return html`<div class="stack tight" aria-busy="true">
     ${Array.from({ length: rows }, () => html`<div class="bone" style=${isDue ? undefined : { visibility: 'hidden' }}></div>`)}
   </div>`;
 }
 
 export function Field({ label, hint, children }) {
-  return html`<label class="field"><span>${label}${hint && html` <span class="hint">${hint}</span>`}</span>${children}</label>`;
+  return html`<label class="field"><span class="label">${label}</span>${children}${hint && html`<span class="hint">${hint}</span>`}</label>`;
 }
 
 /** A dialog over the page. Closed by Escape and by `onClose`. */
@@ -133,7 +149,10 @@ const undoable = signal(undefined);
 /** ms for which a deletion can be taken back. */
 const undoTime = 8000;
 
-/** Says what was done and offers to take it back; `commit` is called when the time for that is over, or the page is left. */
+/**
+ * Says what was done and offers to take it back; `commit({isLeaving})` is called when the time for that is over, or the page is left:
+ * then only what it sends at once, by `lastCall`, arrives.
+ */
 export function withUndo(text, { commit, undo }) {
   undoable.value?.finish();
   const end = () => {
@@ -141,15 +160,15 @@ export function withUndo(text, { commit, undo }) {
     removeEventListener('pagehide', finish);
     undoable.value = undefined;
   };
-  const finish = () => {
+  const finish = (event) => {
     end();
-    commit();
+    commit({ isLeaving: event?.type === 'pagehide' });
   };
   const timer = setTimeout(finish, undoTime);
   addEventListener('pagehide', finish);
   undoable.value = {
     text,
-    finish,
+    finish: () => finish(),
     undo: () => {
       end();
       undo?.();
@@ -165,8 +184,8 @@ export function UndoBar() {
   </div>`;
 }
 
-/** The call of the API that a page makes, to be copied. */
-export function AsCurl({ method = 'GET', path, body }) {
+/** The call of the API that a page makes, to be copied. `title`: in place of *As curl*. */
+export function AsCurl({ method = 'GET', path, body, title = 'As curl' }) {
   const text = [
     `curl -X ${method} ${location.origin}${path}`,
     `-H "Authorization: Bearer $MILLRACE_KEY"`,
@@ -175,9 +194,8 @@ export function AsCurl({ method = 'GET', path, body }) {
       : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
   ].join(' \\\n  ');
   return html`<details>
-    <summary class="muted">As curl</summary>
-    <pre class="code">${text}</pre>
-    <${CopyButton} text=${text} label="the command" />
+    <summary>${title} <code title=${path}>${method} ${shortIds(path)}</code></summary>
+    <div class="json"><${CopyButton} text=${text} label="the command" /><pre class="code" tabindex="0" aria-label="Command">${text}</pre></div>
   </details>`;
 }
 

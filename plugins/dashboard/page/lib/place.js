@@ -10,6 +10,8 @@ addEventListener('click', (event) => {
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   if (link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
   if (!isOurs(link.pathname)) return;
+  // To a part of this page: the browser goes there.
+  if (link.hash && link.pathname === location.pathname) return;
   event.preventDefault();
   go(link.pathname + link.search + link.hash);
 });

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { serverNow } from './clock.js';
 import { clockTime } from './format.js';
 import { html } from './html.js';
 
@@ -9,6 +10,8 @@ const shortest = 60;
 const height = 104;
 /** Of the time axis below the last one. */
 const axisHeight = 28;
+/** Of the axis of values: as wide as the names of the lanes of a time line. */
+const valuesWidth = 80;
 
 /**
  * Plots of the same times above each other, with one time axis and one cursor.
@@ -92,9 +95,14 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
         ...axis,
         size: isLast ? axisHeight : 6,
         space: 90,
-        values: (_, splits) => splits.map((at) => (isLast ? clockTime(at * 1000) : '')),
+        values: (u, splits) => splits.map((at) => (isLast && fits(u, at) ? clockTime(at * 1000) : '')),
       },
-      { ...axis, size: 76, space: 36, values: (_, splits) => splits.map((value) => measure.text(value)) },
+      {
+        ...axis,
+        size: valuesWidth,
+        space: 36,
+        values: (_, splits) => splits.map((value) => measure.text(value)),
+      },
     ],
     series: [
       {},
@@ -122,6 +130,12 @@ function optionsOf({ measure, sync, isLast, now, readout, width }) {
   };
 }
 
+/** Half of the width of a time, px: nearer to the right edge it would be cut. */
+const halfOfTime = 36;
+function fits({ width, scales: { x } }, at) {
+  return ((x.max - at) / (x.max - x.min)) * (width - valuesWidth) > halfOfTime;
+}
+
 /** From 0, with room above. */
 function highest(_, __, max) {
   return [0, max > 0 ? max * 1.15 : 1];
@@ -129,7 +143,7 @@ function highest(_, __, max) {
 
 function rangeOf({ points, range }) {
   if (range) return range;
-  const to = points.at(-1)?.time ?? Date.now();
+  const to = points.at(-1)?.time ?? serverNow();
   return [Math.min(points[0]?.time ?? to, to - shortest * 1000), to];
 }
 

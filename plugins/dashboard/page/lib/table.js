@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { go, place, withQuery } from './place.js';
 import { store, stored } from './stored.js';
@@ -94,17 +94,18 @@ function Title({ title, order, now, isEnd, head, className = '' }) {
 /** Which rows of a long table are near the window, and the heights of what is left out above and below. */
 function useShown(table, count) {
   const [first, setFirst] = useState(0);
-  const height = useRef(usualHeight);
+  const [height, setHeight] = useState(usualHeight);
   const isPart = count > mostWhole;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isPart) return undefined;
     let frame;
     const look = () => {
       frame = undefined;
       const body = table.current?.tBodies[0];
       if (!body) return;
-      height.current = body.querySelector('tr:not(.spacer)')?.offsetHeight || height.current;
-      const seen = Math.floor(-body.getBoundingClientRect().top / height.current) - margin;
+      const measured = body.querySelector('tr:not(.spacer)')?.getBoundingClientRect().height || usualHeight;
+      setHeight(measured);
+      const seen = Math.floor(-body.getBoundingClientRect().top / measured) - margin;
       // In steps: not each pixel draws the table anew.
       const step = Math.max(0, Math.floor(seen / (margin / 2)) * (margin / 2));
       setFirst(Math.min(step, count - 1));
@@ -123,8 +124,8 @@ function useShown(table, count) {
   }, [isPart, count]);
   if (!isPart) return { from: 0, to: count, above: 0, below: 0 };
   const from = Math.min(first, count - 1);
-  const to = Math.min(count, from + Math.ceil(innerHeight / height.current) + 2.5 * margin);
-  return { from, to, above: from * height.current, below: (count - to) * height.current };
+  const to = Math.min(count, from + Math.ceil(innerHeight / height) + 2.5 * margin);
+  return { from, to, above: from * height, below: (count - to) * height };
 }
 
 /** Columns of a table of which only a part is there keep their width when other rows come. */
@@ -201,7 +202,8 @@ export function ColumnChoice({ columns, hidden, set }) {
     if (!currentTarget.contains(relatedTarget)) currentTarget.open = false;
   };
   const press = (event) => {
-    if (event.key !== 'Escape') return;
+    if (event.key !== 'Escape' || !event.currentTarget.open) return;
+    event.stopPropagation();
     event.currentTarget.open = false;
     event.currentTarget.firstElementChild.focus();
   };

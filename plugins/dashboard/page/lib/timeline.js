@@ -3,6 +3,7 @@ import { issueSpans } from './plot.js';
 
 /** Lanes of a time line, from above. */
 export const lanes = [
+  ['states', 'States'],
   ['events', 'Events'],
   ['deliveries', 'Deliveries'],
   ['issues', 'Issues'],
@@ -15,7 +16,20 @@ export const lanes = [
  */
 export function timelineOf({ session, points, timeline, events }) {
   const known = timeline ? timeline.map(entryOf) : entriesOfEvents(session, events);
-  return [...known, ...issuesIn(points)].sort((a, b) => a.at - b.at);
+  return [...known, ...statesIn(timeline ?? [], session), ...issuesIn(points)].sort((a, b) => a.at - b.at);
+}
+
+const kindOfState = { connecting: 'wait', live: 'on-air' };
+
+/** From each state to the next one. The last one of a session that is over says nothing. */
+function statesIn(timeline, { isActive }) {
+  const states = timeline.filter(({ kind }) => kind === 'state');
+  return states.flatMap(({ at, state }, index) => {
+    const to = states[index + 1]?.at ?? (isActive ? Date.now() : undefined);
+    return to === undefined
+      ? []
+      : [{ id: `state ${at}`, at, to, lane: 'states', kind: kindOfState[state] ?? 'quiet', title: state }];
+  });
 }
 
 function entriesOfEvents(session, events) {
@@ -69,9 +83,12 @@ function issuesIn(points) {
   }));
 }
 
-/** From when to when the time line goes, epoch ms. */
-export function extentOf(session, { points, entries }) {
-  const times = [session.createdAtMs, session.lastSeen ?? 0, ...entries.map(({ at, to }) => to ?? at)];
-  const last = Math.max(...times, points.at(-1)?.time ?? 0);
-  return [session.createdAtMs, Math.max(last, session.createdAtMs + 10_000)];
+/** Behind a session as much of what came later is shown, as a part of its length. */
+const later = 0.25;
+
+/** From when to when the time line goes, epoch ms. A delivery that is repeated for days does not squeeze the session. */
+export function extentOf({ createdAtMs: from, lastSeen = 0, isActive }, { points, entries }) {
+  const end = Math.max(from + 10_000, lastSeen, points.at(-1)?.time ?? 0);
+  const last = Math.max(end, ...entries.map(({ at, to }) => to ?? at));
+  return [from, isActive ? last : Math.min(last, end + Math.max(30_000, (end - from) * later))];
 }

@@ -53,9 +53,9 @@ export function Page({ id }) {
             ? html`<${Film} playlist=${asset.playbackUrl} file=${asset.downloadUrl} poster=${asset.thumbnailUrl} title=${asset.name} />`
             : html`<div class="film"><p class="muted">${asset.status === 'failed' ? 'There is nothing to play.' : 'It plays here when its file has arrived.'}</p></div>`
         }
-        <${Tasks} id=${id} />
         ${isReady && html`<${Embed} playbackId=${asset.playbackId} title=${asset.name} />`}
         <${Panels} on="asset" id=${id} />
+        <${Tasks} id=${id} />
       </div>
       <div class="stack">
         <${Facts} asset=${asset} />
@@ -145,6 +145,8 @@ function Files({ asset: { downloadUrl, originalUrl, playbackUrl, hash = [] } }) 
   </section>`;
 }
 
+const placeholder = {};
+
 /** Tasks that made this asset or work on it. */
 function Tasks({ id }) {
   const of = (field) => ({ filters: JSON.stringify([{ id: field, value: id }]), limit: 10 });
@@ -153,17 +155,20 @@ function Tasks({ id }) {
     const found = (await Promise.all([read('inputAssetId'), read('outputAssetId')])).flat();
     return found.sort((a, b) => b.createdAt - a.createdAt);
   };
-  const { data: tasks = [] } = useLoad(load, {
+  // Nearly every asset has one: its place is kept.
+  const { data: tasks = [placeholder], error } = useLoad(load, {
     deps: [id],
     on: ({ event }) => event.startsWith('task.'),
     every: 2000,
   });
-  if (!allows('GET', 'task') || tasks.length === 0) return null;
+  if (!allows('GET', 'task') || tasks.length === 0 || error) return null;
   return html`<section class="stack" aria-label="Tasks">
     <h2>Tasks</h2>
     <ul class="plain">
-      ${tasks.map(
-        (task) => html`<li class="row" key=${task.id}>
+      ${tasks.map((task) =>
+        task === placeholder
+          ? html`<li>${'\u00a0'}</li>`
+          : html`<li class="row" key=${task.id}>
           <a href=${`/dashboard/task/${task.id}`}>${task.type}</a><${TaskState} task=${task} /><span class="muted"><${Time} at=${task.createdAt} /></span>
         </li>`,
       )}

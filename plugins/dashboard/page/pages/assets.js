@@ -11,7 +11,8 @@ import { Check } from '../lib/table.js';
 import { addFiles } from '../lib/uploads.js';
 
 export function Page() {
-  const [isImporting, setImporting] = useState(false);
+  const isImporting = place.value.query.has('new');
+  const setImporting = (isOpen) => go(withQuery({ new: isOpen ? 1 : undefined }), { replace: true });
   const isTable = place.value.query.get('view') === 'table';
   const href = ({ id }) => `/dashboard/asset/${id}`;
   return html`<${Head} title="Assets">
@@ -52,7 +53,7 @@ const columns = [
   { title: 'Name', order: 'name', cell: ({ name }) => name },
   { title: 'State', cell: (asset) => html`<${State} asset=${asset} />` },
   { title: 'Length', isEnd: true, cell: ({ videoSpec }) => duration(videoSpec?.duration) },
-  { title: 'Size', order: 'size', isEnd: true, cell: ({ size }) => bytes(size) },
+  { title: 'Size', isEnd: true, cell: ({ size }) => bytes(size) },
   { title: 'From', cell: ({ source }) => origins[source.type] ?? source.type },
   { title: 'Created', order: 'createdAt', cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
 ];
@@ -78,7 +79,7 @@ function Grid({ rows, href, selection }) {
         ${selection && html`<${Check} row=${asset} selection=${selection} />`}
         <a class="tile" href=${href(asset)} data-href=${href(asset)} data-id=${asset.id}>
           <${Still} thumbnail=${asset.thumbnailUrl} storyboard=${asset.storyboardUrl} />
-          <span class="name">${asset.name}</span>
+          <span class="name" title=${asset.name}>${asset.name}</span>
           <span class="row muted">
             ${asset.status === 'ready' ? html`<span>${duration(asset.videoSpec?.duration)}</span><span>${bytes(asset.size)}</span>` : html`<${State} asset=${asset} />`}
           </span>

@@ -26,7 +26,7 @@ export function Page() {
   const isEmpty = rows.length === 0 && log.isEnd;
   return html`<${Head} title="Events" state=${held ? html`<${Dot} kind="wait">Paused<//>` : html`<${Dot} kind="good">Following<//>`}>
       <button class="button" type="button" aria-pressed=${held !== undefined} onClick=${() => setHeld(held ? undefined : log.events)}>${held ? 'Go on' : 'Pause'}</button>
-      <${CopyButton} text=${() => rows.map((event) => JSON.stringify(event)).join('\n')} label="all that are shown" />
+      <${CopyButton} text=${() => rows.map((event) => JSON.stringify(event)).join('\n')} label="all that are shown" className="button" />
     <//>
     <${Filters} type=${type} stream=${stream} seen=${all} />
     <${Problem} text=${log.error} />

@@ -2,13 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { byWeight, Issue } from '../lib/advice.js';
 import { allows, call } from '../lib/api.js';
 import { useArrival } from '../lib/arrival.js';
+import { serverNow } from '../lib/clock.js';
 import { encoderOf, encoders } from '../lib/encoders.js';
 import { rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { callIfThere, issuesOf, useStream, viewerId } from '../lib/live.js';
 import { useLoad, useWrite } from '../lib/load.js';
 import { localUrl } from '../lib/local-url.js';
-import { AsCurl, Copied, CopyButton, Dot, Field, Head, Problem, Time } from '../lib/parts.js';
+import { AsCurl, Bones, Copied, CopyButton, Dot, Field, Head, Problem, Time } from '../lib/parts.js';
 import { NoPicture, Picture, trackText } from '../lib/picture.js';
 import { go, place, withQuery } from '../lib/place.js';
 
@@ -35,7 +36,7 @@ export function Page() {
         html`<section class="card stack" aria-label="Encoder">
             <h2><span class="step">2</span> Encoder</h2>
             <${ChooseEncoder} chosen=${encoder.id} onChoose=${choose} />
-            <${Settings} encoder=${encoder} ingest=${stream.ingest} />
+            <${Settings} encoder=${encoder} stream=${stream} />
           </section>
           <${Listening} key=${id} encoder=${encoder} stream=${stream} points=${watched.points} />`
       }
@@ -49,9 +50,12 @@ function State({ stream: { isActive, issues } }) {
 }
 
 function ChooseStream({ id, stream, problem }) {
-  const { data } = useLoad(() => call('GET', '/api/stream', { query: { streamsonly: 1, limit: 100 } }), {
-    deps: [id],
-  });
+  const { data, error } = useLoad(
+    () => call('GET', '/api/stream', { query: { streamsonly: 1, limit: 100 } }),
+    {
+      deps: [id],
+    },
+  );
   const { run, isBusy, problem: refused } = useWrite();
   const create = async (event) => {
     event.preventDefault();
@@ -61,21 +65,22 @@ function ChooseStream({ id, stream, problem }) {
     if (made) go(withQuery({ stream: made.id }), { replace: true });
   };
   const choose = ({ target }) => go(withQuery({ stream: target.value }), { replace: true });
+  if (!data && !error && !stream) return html`<${Bones} rows=${2} />`;
   const known = data ?? [];
   const isListed = known.some((one) => one.id === id);
   return html`
     ${
       known.length + Number(Boolean(stream)) > 0 &&
       html`<div class="row">
-        <select aria-label="Stream" value=${id} onChange=${choose}>
+        <select class="wide" aria-label="Stream" value=${id} onChange=${choose}>
           <option value="">${id ? 'Create another one …' : 'Choose a stream'}</option>
           ${stream && !isListed && html`<option value=${id}>${stream.name}</option>`}
           ${known.map((one) => html`<option value=${one.id}>${one.name}</option>`)}
         </select>
-        ${!id && html`<span class="muted">or create one:</span>`}
       </div>`
     }
     <${Problem} text=${problem} />
+    ${!id && known.length > 0 && html`<p class="muted">Or create one:</p>`}
     ${
       !id &&
       allows('POST', 'stream') &&
@@ -103,7 +108,9 @@ function ChooseEncoder({ chosen, onChoose }) {
   </fieldset>`;
 }
 
-function Settings({ encoder, ingest }) {
+function Settings({ encoder, stream: { ingest, streamKey } }) {
+  if (!streamKey)
+    return html`<${Problem} text="Your API key may not change this stream, so it does not show the stream key. Ask someone whose key may." />`;
   if (!ingest)
     return html`<${Problem} text="This server takes no broadcasts: it has no address for encoders." />`;
   const command = encoder.command?.(ingest);
@@ -173,7 +180,7 @@ function Progress({ arrival, stream, tracks, points }) {
       ) => html`<li class=${at ? 'done' : ''} aria-current=${index === next ? 'step' : undefined}>
         <span class="sign" aria-hidden="true">${at ? '✓' : index === next ? '◌' : '·'}</span>
         <span>${title}<span class="hidden">${at ? ': done' : ': not yet'}</span></span>
-        <span class="muted">${at || (title === 'First viewer' && playable) ? more : ''}</span>
+        <span class="muted">${at || (title === 'First viewer' && playable) ? more : index === next ? 'waiting …' : ''}</span>
         <span class="muted end">${at > connected ? `+${((at - connected) / 1000).toFixed(1)} s` : ''}</span>
       </li>`,
     )}
@@ -188,7 +195,7 @@ const ofUrl = ['unknown_key', 'missing_key', 'unknown_app'];
 
 /** The newest encoder that knocked and was refused: one at the address of the reader before all others. */
 function Refused({ stream, encoder }) {
-  const opened = useRef(Date.now());
+  const opened = useRef(serverNow());
   const { data } = useLoad(() => callIfThere('refused', '/api/ingest/refused'), { every: 2000 });
   const shown = (data ?? []).filter(({ at }) => at > opened.current - lately);
   const newest = shown.find(({ isYours }) => isYours) ?? shown[0];

@@ -1,10 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
 import { byWeight, Issue, isBad } from '../lib/advice.js';
 import { allows, call } from '../lib/api.js';
+import { serverNow } from '../lib/clock.js';
 import { eventText, kindOfEvent } from '../lib/event-text.js';
 import { recent } from '../lib/events.js';
-import { count, duration, rate } from '../lib/format.js';
+import { bytes, count, duration, rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
+import { callIfThere } from '../lib/live.js';
 import { useLoad, useNow } from '../lib/load.js';
 import { Bones, CopyButton, Dot, Head, Problem, Time } from '../lib/parts.js';
 import { Still } from '../lib/picture.js';
@@ -14,20 +16,37 @@ export function Page() {
     every: 3000,
     on: ({ event }) => event.startsWith('stream.'),
   });
-  const { data: others } = useLoad(troubles, { every: 30_000, on: ({ event }) => event === 'task.failed' });
-  if (!data) return html`<${Head} title="Home" /><${Problem} text=${error} /><${Bones} rows=${6} />`;
+  const { data: others, error: unknown } = useLoad(troubles, {
+    every: 30_000,
+    on: ({ event }) => event === 'task.failed',
+  });
+  if (!data || (!others && !unknown))
+    return html`<${Head} title="Home" /><${Problem} text=${error} /><${Bones} rows=${6} />`;
   const { streams, hasAny } = data;
   const issues = [...issuesOf(streams), ...(others ?? [])].sort((a, b) => b.weight - a.weight);
   return html`<${Head} title="Home" state=${html`<${State} issues=${issues} isKnown=${others !== undefined} />`} />
     <div class="narrow stack wide">
-      <${Problem} text=${error} />
+      <${Problem} text=${error ?? unknown} />
       ${issues.length > 0 && html`<${Issues} issues=${issues} />`}
       ${hasAny ? html`<${OnAir} streams=${streams} />` : html`<${FirstSteps} />`}
       <div class="columns">
         <${Happened} />
         ${allows('GET', 'task') && html`<${UnderWay} />`}
       </div>
+      ${allows('GET', 'system') && html`<${Server} />`}
     </div>`;
+}
+
+/** The disk and the nodes, in a line. */
+function Server() {
+  const { data } = useLoad(() => callIfThere('system', '/api/system'), { every: 30_000 });
+  if (!data) return null;
+  const { disk, nodes } = data;
+  const alive = nodes.filter(({ isAlive }) => isAlive).length;
+  const text = nodes.length === 1 ? 'One node' : `${alive} of ${nodes.length} nodes alive`;
+  return html`<p class="muted">
+    ${text}${disk && `, ${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)} free for data`}. ${' '}<a href="/dashboard/system">System</a>
+  </p>`;
 }
 
 /** Streams on the air with when their session began, and whether there is any stream at all. */
@@ -63,7 +82,7 @@ async function troubles() {
   return [
     ...issues.map((text) => ({ text, of: 'This server', weight: 2 })),
     ...tasks
-      .filter(({ status }) => status.updatedAt > Date.now() - day)
+      .filter(({ status }) => status.updatedAt > serverNow() - day)
       .map(({ id, name, type, status }) => ({
         text: `The ${type} failed: ${status.errorMessage ?? 'no reason is known.'}`,
         of: name,
@@ -74,9 +93,8 @@ async function troubles() {
 }
 
 function State({ issues, isKnown }) {
-  if (issues.length > 0)
-    return html`<${Dot} kind="warn">${issues.length === 1 ? 'One issue' : `${issues.length} issues`}<//>`;
-  return isKnown ? html`<${Dot} kind="good">Everything is fine<//>` : null;
+  if (issues.length === 0) return isKnown ? html`<${Dot} kind="good">Everything is fine<//>` : null;
+  return html`<${Dot} kind="warn">${issues.length === 1 ? 'One issue' : `${issues.length} issues`}<//>`;
 }
 
 function Issues({ issues }) {
@@ -111,7 +129,7 @@ function OnAir({ streams }) {
           <${Still} playbackId=${playbackId} name=${name} />
           <div class="stack tight">
             <div class="row between"><strong class="ellipsis">${name}</strong>
-              ${issues.length > 0 ? html`<${Dot} kind="warn">Issues<//>` : html`<${Dot} kind="on-air">On air<//>`}</div>
+              ${issues.length > 0 ? html`<${Dot} kind="warn">${issues.length === 1 ? 'One issue' : `${issues.length} issues`}<//>` : html`<${Dot} kind="on-air">On air<//>`}</div>
             <div class="row between muted">
               <span>${began ? duration((now - began) / 1000) : ''}</span>
               <span>${rate(ingestRate)}</span>

@@ -4,11 +4,13 @@ import { html } from '../lib/html.js';
 import { List } from '../lib/list.js';
 import { useWrite } from '../lib/load.js';
 import { AsCurl, Confirm, Copied, Dialog, Empty, Head, Id, Time } from '../lib/parts.js';
+import { go, place, withQuery } from '../lib/place.js';
 import { accessLines } from '../lib/scopes.js';
 import { KeyForm } from './key-form.js';
 
 export function Page() {
-  const [isNew, setNew] = useState(false);
+  const isNew = place.value.query.has('new');
+  const setNew = (isOpen) => go(withQuery({ new: isOpen ? 1 : undefined }), { replace: true });
   const [made, setMade] = useState();
   const [deleting, setDeleting] = useState();
   const [turn, setTurn] = useState(0);
@@ -54,12 +56,16 @@ const remove = {
 
 function columnsOf(setDeleting) {
   return [
-    { title: 'Name', order: 'name', cell: ({ name }) => name },
+    { title: 'Name', order: 'name', cell: (token) => html`<${Name} token=${token} />` },
     { title: 'Id', cell: ({ id }) => html`<${Id} id=${id} />` },
     { title: 'May do', cell: (token) => html`<${Access} token=${token} />` },
     {
       title: 'Origins',
       cell: ({ access: { cors } }) => cors?.allowedOrigins.join(', ') || 'No browser page',
+    },
+    {
+      title: 'Last used',
+      cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'Never' : html`<${Time} at=${lastUsedAt} />`),
     },
     { title: 'Created', order: 'createdAt', cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
     {
@@ -70,6 +76,12 @@ function columnsOf(setDeleting) {
         html`<button class="copy" type="button" aria-label=${`Delete ${token.name}`} onClick=${() => setDeleting(token)}>Delete</button>`,
     },
   ];
+}
+
+function Name({ token: { name, expiresAt } }) {
+  if (expiresAt === undefined) return name;
+  const word = expiresAt <= Date.now() ? 'expired' : 'expires';
+  return html`${name} <span class="muted">${word} <${Time} at=${expiresAt} /></span>`;
 }
 
 function Access({ token }) {
@@ -88,11 +100,14 @@ function Made({ token: { name, key }, onClose }) {
 
 function Deletion({ token: { id, name }, onClose, onDone }) {
   const { run, problem } = useWrite();
+  const [isCascade, setCascade] = useState(false);
   const remove = async () => {
-    if (await run(() => call('DELETE', `/api/api-token/${id}`))) onDone();
+    const query = isCascade ? { cascade: 1 } : {};
+    if (await run(() => call('DELETE', `/api/api-token/${id}`, { query }))) onDone();
   };
   return html`<${Confirm} title=${`Delete the key ${name}?`} action="Delete the key" problem=${problem} onDo=${remove} onClose=${onClose}>
     <p>It stops working at once, and programs that use it are refused. This cannot be undone.</p>
+    <label class="row"><input type="checkbox" checked=${isCascade} onChange=${({ target }) => setCascade(target.checked)} /> Also delete the keys that it made, and those that they made</label>
     ${access.value?.id === id && html`<p class="problem">You are signed in with this key. You will be signed out.</p>`}
   <//>`;
 }

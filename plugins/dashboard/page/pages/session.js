@@ -113,6 +113,8 @@ function TimeLine({ data: { session, points, timeline }, video }) {
     [entries],
   );
   const marks = useMemo(() => (at ? [at] : []), [at]);
+  // Each state began with an event that is listed.
+  const listed = useMemo(() => entries.filter(({ lane }) => lane !== 'states'), [entries]);
   return html`<section class="stack" aria-label="Time line">
     <div class="row between">
       <h2>What happened</h2>
@@ -130,7 +132,7 @@ function TimeLine({ data: { session, points, timeline }, video }) {
         ? html`<${Plots} points=${points} measures=${onlyBitrate} bands=${bands} marks=${marks} range=${range} onPick=${pick} onRange=${zoom} />`
         : html`<p class="muted">The bitrate of a session is kept until 10 minutes after its end.</p>`
     }
-    <${Entries} entries=${entries} at=${at} onPick=${pick} />
+    <${Entries} entries=${listed} at=${at} onPick=${pick} />
   </section>`;
 }
 
@@ -143,22 +145,28 @@ function seek(video, { session, time }) {
   video.currentTime = Math.max(0, (time - createdAtMs) / 1000);
 }
 
+/** A state that takes less of the time line has no room for its name. */
+const leastNamed = 0.06;
+
 function Lane({ title, entries, range: [from, to], at, onPick }) {
   const place = (time) => `${Math.min(100, Math.max(0, ((time - from) / (to - from)) * 100))}%`;
   const shown = entries.filter((entry) => (entry.to ?? entry.at) >= from && entry.at <= to);
+  const isNamed = (entry) => entry.lane === 'states' && entry.to - entry.at > (to - from) * leastNamed;
+  const after = entries.filter((entry) => entry.at > to).length;
   return html`<div class="lane">
     <span class="label muted">${title}</span>
     <div class="track">
+      ${after > 0 && html`<span class="after muted">+${after} later</span>`}
       ${shown.map(
         (entry) => html`<button
           key=${entry.id}
           type="button"
-          class=${`mark ${entry.kind} ${entry.to ? 'span' : ''}`}
+          class=${`mark ${entry.lane} ${entry.kind} ${entry.to ? 'span' : ''}`}
           style=${{ left: place(entry.at), ...(entry.to && { right: `calc(100% - ${place(entry.to)})` }) }}
           title=${`${clockTime(entry.at)} ${entry.title}`}
           aria-label=${`${entry.title}, ${clockTime(entry.at)}`}
           onClick=${() => onPick(entry.at)}
-        ></button>`,
+        >${isNamed(entry) && entry.title}</button>`,
       )}
       ${at >= from && at <= to && html`<i class="now" style=${{ left: place(at) }}></i>`}
     </div>
@@ -191,7 +199,7 @@ function Entries({ entries, at, onPick }) {
 /** Written when it is opened: a time line can have hundreds. */
 function Json({ of }) {
   const [isOpen, setOpen] = useState(false);
-  return html`<details class="whole" onToggle=${({ target }) => setOpen(target.open)}>
+  return html`<details onToggle=${({ target }) => setOpen(target.open)}>
     <summary class="muted">JSON</summary>
     ${isOpen && html`<pre class="code" tabindex="0" aria-label="JSON">${JSON.stringify(of, null, 2)}</pre>`}
   </details>`;

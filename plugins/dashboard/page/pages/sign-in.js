@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { sentence, signIn } from '../lib/api.js';
+import { sentence, signIn, signInNotice } from '../lib/api.js';
 import { html } from '../lib/html.js';
 import { icon } from '../lib/icons.js';
 import { Field, Problem } from '../lib/parts.js';
@@ -22,12 +22,12 @@ export function SignIn() {
   };
   return html`<main class="sign-in">
     <form class="card stack" onSubmit=${submit}>
-      <div class="row">${icon('wheel')}<h1>Millrace</h1></div>
-      <${Field} label="API key" hint="npm start shows one when a server starts for the first time">
+      <div class="row brand-line">${icon('wheel')}<h1>Millrace</h1></div>
+      <${Field} label="API key" hint="A new server prints one when it first starts">
         <input type="password" name="key" value=${key} autocomplete="current-password" required onInput=${({ target }) => setKey(target.value)} />
       <//>
-      <label class="row"><input type="checkbox" checked=${isKept} onChange=${({ target }) => setKept(target.checked)} /> Keep it in this browser</label>
-      <${Problem} text=${problem} />
+      <label class="row check"><input type="checkbox" checked=${isKept} onChange=${({ target }) => setKept(target.checked)} /> Keep it in this browser</label>
+      <${Problem} text=${problem ?? signInNotice.value} />
       <button class="button primary">Sign in</button>
     </form>
   </main>`;

@@ -44,16 +44,16 @@ function Fields({ stream, onChange }) {
     <h2>Settings</h2>
     <div class="form-grid">
       <${Field} label="Name"><input required maxlength="500" value=${draft.name} onInput=${({ target }) => set({ name: target.value })} /><//>
-      <${Field} label="Hold" hint="seconds on the air after the connection broke">
+      <${Field} label="Hold" hint="Seconds that the stream stays on the air after its connection broke">
         <input type="number" min="0" max="3600" placeholder="As the server" value=${draft.hold} onInput=${({ target }) => set({ hold: target.value })} />
       <//>
     </div>
     ${
       stream.record !== undefined &&
-      html`<label class="row"><input type="checkbox" checked=${draft.record} onChange=${({ target }) => set({ record: target.checked })} /> Record each broadcast, from the next one on</label>`
+      html`<label class="row check"><input type="checkbox" checked=${draft.record} onChange=${({ target }) => set({ record: target.checked })} /> Record each broadcast, from the next one on</label>`
     }
     ${stream.profiles && html`<${Profiles} profiles=${draft.profiles} onChange=${(profiles) => set({ profiles })} />`}
-    <${Field} label="Tags" hint="one a line: name = value">
+    <${Field} label="Tags" hint="One a line: name = value">
       <textarea rows="3" class="mono" value=${draft.tags} onInput=${({ target }) => set({ tags: target.value })}></textarea>
     <//>
     <${Problem} text=${problem} />
@@ -106,7 +106,7 @@ function Profiles({ profiles, onChange }) {
     onInput=${({ target }) => set(index, { [field]: Math.round(Number(target.value) * by) })}
   />`;
   return html`<fieldset class="plain stack tight">
-    <legend class="label">Renditions <span class="muted">name, width × height and bitrate of smaller versions; from the next broadcast on</span></legend>
+    <legend class="label">Renditions</legend>
     ${profiles.map(
       (profile, index) => html`<div class="row rendition">
         <input aria-label="Name of the rendition" required value=${profile.name} onInput=${({ target }) => set(index, { name: target.value })} />
@@ -118,6 +118,7 @@ function Profiles({ profiles, onChange }) {
     <div class="row">
       ${left.map((one) => html`<button class="button" type="button" onClick=${() => onChange([...profiles, one])}>Add ${one.name}</button>`)}
     </div>
+    <span class="hint">Smaller versions for slow connections: name, width × height, bitrate. They begin with the next broadcast.</span>
   </fieldset>`;
 }
 
@@ -168,15 +169,27 @@ function Danger({ stream, onChange }) {
   return html`<section class="card stack" aria-label="Danger zone">
     <h2>Danger zone</h2>
     ${!asked && html`<${Problem} text=${problem} />`}
-    <div class="row">
+    <ul class="row-choices">
+      <li class="row-choice">
+        <span>${stream.suspended ? 'The stream is suspended: it takes no broadcasts.' : 'Suspend it: broadcasts are refused until you resume it.'}</span>
+        ${
+          stream.suspended
+            ? html`<button class="button" type="button" disabled=${isBusy} onClick=${resume}>Resume</button>`
+            : html`<button class="button bad" type="button" onClick=${() => setAsked('suspend')}>Suspend</button>`
+        }
+      </li>
+      <li class="row-choice">
+        <span>${stream.isActive ? 'End the broadcast that is on the air. The stream stays.' : 'Nothing is on the air.'}</span>
+        <button class="button bad" type="button" disabled=${!stream.isActive} onClick=${() => setAsked('terminate')}>End the broadcast</button>
+      </li>
       ${
-        stream.suspended
-          ? html`<button class="button" type="button" disabled=${isBusy} onClick=${resume}>Resume</button>`
-          : html`<button class="button bad" type="button" onClick=${() => setAsked('suspend')}>Suspend</button>`
+        allows('DELETE', 'stream') &&
+        html`<li class="row-choice">
+          <span>Delete the stream, its key and its settings. Sessions and recordings stay.</span>
+          <button class="button bad" type="button" onClick=${() => setAsked('delete')}>Delete the stream</button>
+        </li>`
       }
-      <button class="button bad" type="button" disabled=${!stream.isActive} onClick=${() => setAsked('terminate')}>End the broadcast</button>
-      ${allows('DELETE', 'stream') && html`<button class="button bad" type="button" onClick=${() => setAsked('delete')}>Delete the stream</button>`}
-    </div>
+    </ul>
     ${
       asked === 'suspend' &&
       html`<${Confirm} title="Suspend the stream?" action="Suspend" problem=${problem} onDo=${suspend} onClose=${close}>
@@ -206,7 +219,7 @@ function Delete({ stream, onClose }) {
   };
   const [sessions, recordings] = data ?? [];
   return html`<${Confirm}
-    title="Delete the stream?"
+    title=${`Delete the stream ${stream.name}?`}
     action="Delete it"
     must=${stream.isActive ? stream.name : undefined}
     problem=${problem}

@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
-import { allows, call } from '../lib/api.js';
+import { useRef, useState } from 'preact/hooks';
+import { allows, call, key as ownKey } from '../lib/api.js';
 import { recent } from '../lib/events.js';
 import { html } from '../lib/html.js';
+import { lastCall } from '../lib/last-call.js';
 import { useLoad, useWrite } from '../lib/load.js';
-import { AsCurl, Dot, Empty, Field, Problem, Time, withUndo } from '../lib/parts.js';
+import { AsCurl, Bones, Dot, Empty, Field, Problem, Time, withUndo } from '../lib/parts.js';
 
 /** Where the big platforms take broadcasts, and where they show the key. */
 const presets = [
@@ -29,6 +30,8 @@ export function Targets({ stream, reload }) {
     on: ({ event }) => event.startsWith('multistream.'),
   });
   const entries = stream.multistream?.targets ?? [];
+  const newest = useRef();
+  newest.current = entries;
   const shown = entries.filter((entry) => !hidden.has(keyOf(entry)));
   const change = async (targets) => {
     await call('PATCH', `/api/stream/${stream.id}`, { body: { multistream: { targets } } });
@@ -40,7 +43,12 @@ export function Targets({ stream, reload }) {
     setHidden((set) => new Set([...set, key]));
     withUndo('Target removed from this stream.', {
       undo: () => setHidden(without),
-      commit: async () => {
+      commit: async ({ isLeaving }) => {
+        if (isLeaving) {
+          const targets = newest.current.filter((one) => keyOf(one) !== key);
+          const body = { multistream: { targets } };
+          return lastCall('PATCH', `/api/stream/${stream.id}`, { key: ownKey.value, body });
+        }
         const { multistream } = await call('GET', `/api/stream/${stream.id}`);
         await change(multistream.targets.filter((one) => keyOf(one) !== key));
         setHidden(without);
@@ -49,11 +57,13 @@ export function Targets({ stream, reload }) {
   };
   if (!stream.multistream)
     return html`<${Empty} title="Multistream is off on this server"><p>The plugin <code>multistream</code> sends broadcasts on to other platforms.</p><//>`;
+  // With their names from the start: nothing moves when those come.
+  if (!data && !error) return html`<${Bones} rows=${Math.max(2, shown.length + 1)} />`;
   return html`<div class="stack">
     <${Problem} text=${error} />
     ${
       shown.length > 0
-        ? html`<div class="scroll"><table class="list">
+        ? html`<div class="scroll"><table class="list stacked">
           <thead><tr><th>Target</th><th>Profile</th><th>State</th><th class="end"><span class="hidden">What to do</span></th></tr></thead>
           <tbody>
             ${shown.map(
@@ -94,7 +104,7 @@ function Target({ entry, target, stream, onRemove, onChange }) {
     <td>${target?.name ?? entry.id.slice(0, 8)}</td>
     <td>${entry.profile}${entry.videoOnly ? ', no sound' : ''}</td>
     <td class="wrap"><${TargetState} entry=${entry} disabled=${disabled} stream=${stream} /><${Problem} text=${problem} /></td>
-    <td class="end">
+    <td class="end actions">
       ${target && html`<button class="button" type="button" disabled=${isBusy} onClick=${toggle}>${disabled ? 'Enable' : 'Disable'}</button>`}
       ${' '}<button class="button" type="button" onClick=${onRemove}>Remove</button>
     </td>
@@ -112,7 +122,7 @@ function TargetState({ entry, disabled, stream }) {
   );
   if (disabled) return html`<${Dot} kind="quiet">Disabled<//>`;
   if (issue)
-    return html`<div><${Dot} kind="bad">Failing<//> <span>${issue.replace(/^Multistream target .*?\([\w-]+\): /, '')}</span></div>`;
+    return html`<div><${Dot} kind="bad">Failing<//> <span class="muted">${issue.replace(/^Multistream target .*?\([\w-]+\): /, '')}</span></div>`;
   if (!stream.isActive) {
     const error = last?.event === 'multistream.error' ? last.payload.error : undefined;
     return html`<div><${Dot} kind="quiet">Waits for the next broadcast<//> ${error && html`<span class="muted">Last error: ${error}</span>`}</div>`;
@@ -120,7 +130,7 @@ function TargetState({ entry, disabled, stream }) {
   if (last?.event === 'multistream.connected')
     return html`<div><${Dot} kind="good">Connected<//> <span class="muted"><${Time} at=${last.createdAt} /></span></div>`;
   if (last) return html`<${Dot} kind="wait">Connecting<//>`;
-  return html`<${Dot} kind="good">No problem known<//>`;
+  return html`<${Dot} kind="good">No issues<//>`;
 }
 
 function Add({ stream, known, onAdd }) {

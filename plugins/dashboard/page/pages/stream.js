@@ -38,7 +38,7 @@ const parts = {
 
 export function Page({ id }) {
   const { stream, points, error, cause, reload } = useStream(id);
-  if (cause?.status === 404 && !stream)
+  if (cause?.status === 404)
     return html`<${Head} title="Stream" /><${Empty} title="There is no such stream"><p>${error}</p><a href="/dashboard/streams">All streams</a><//>`;
   if (!stream) return html`<${Head} title="Stream" /><${Problem} text=${error} /><${Bones} rows=${8} />`;
   const wanted = place.value.query.get('tab');
@@ -98,7 +98,7 @@ function Figures({ stream, points }) {
     <div><dt>Bitrate</dt><dd>${stream.isActive ? rate(stream.ingestRate) : '–'}</dd></div>
     <div><dt>Frames a second</dt><dd>${last ? fps.text(last.fps) : '–'}</dd></div>
     <div><dt>Key-frame interval</dt><dd>${last ? keyFrames.text(last.keyFrameInterval) : '–'}</dd></div>
-    <div><dt>Viewers${stream.isActive ? ', with this page' : ''}</dt><dd>${stream.isActive ? count(stream.viewerCount) : '–'}</dd></div>
+    <div><dt>Viewers${stream.isActive ? ' (with you)' : ''}</dt><dd>${stream.isActive ? count(stream.viewerCount) : '–'}</dd></div>
   </dl>`;
 }
 
@@ -182,10 +182,9 @@ function Calls({ stream: { id, playbackId, playbackUrl } }) {
       <dt>HLS</dt>
       <dd><${Copied} text=${playbackUrl ?? `${host}/hls/${playbackId}/index.m3u8`} label="the address of the playlist" /></dd>
     </dl>
-    ${calls(id).map(
-      ([title, call]) =>
-        html`<section class="stack tight"><h3>${title}</h3><${AsCurl} ...${call} /></section>`,
-    )}
+    <section class="card calls" aria-label="Calls">
+      ${calls(id).map(([title, call]) => html`<${AsCurl} key=${title} title=${title} ...${call} />`)}
+    </section>
   </div>`;
 }
 

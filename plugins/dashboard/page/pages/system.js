@@ -26,7 +26,7 @@ export function Page() {
     <${Problem} text=${error} />
     ${issues.map((issue) => html`<p class="notice">${issue}</p>`)}
     <${Tabs} tabs=${shown} current=${tab} hrefOf=${(id) => withQuery({ tab: id === 'now' ? undefined : id })} />
-    ${tab === 'now' && html`<div class="stack"><${Metrics} />${system && html`<${Nodes} system=${system} />`}</div>`}
+    ${tab === 'now' && html`<${Metrics}>${system && html`<${Nodes} system=${system} />`}<//>`}
     ${tab === 'plugins' && system && html`<${Plugins} plugins=${system.plugins} />`}
     ${tab === 'config' && system && html`<${Config} config=${system.config} />`}
     ${tab === 'reactions' && html`<${Reactions} />`}
@@ -90,7 +90,8 @@ const figures = [
   },
 ];
 
-function Metrics() {
+/** What is below them comes with them: nothing moves. */
+function Metrics({ children }) {
   const before = useRef();
   const now = useRef();
   const { data, error } = useLoad(
@@ -102,15 +103,16 @@ function Metrics() {
     },
     { every: 5000 },
   );
-  if (!data) return html`<${error ? Problem : Bones} text=${error} />`;
+  if (!data && error) return html`<div class="stack"><${Problem} text=${error} />${children}</div>`;
+  if (!data) return html`<${Bones} />`;
   const uptime = sumOf(data.now.samples, 'millrace_uptime_seconds');
-  return html`<section class="stack" aria-label="Figures of this node">
+  return html`<div class="stack"><section class="stack" aria-label="Figures of this node">
     <h2>This node <span class="muted">up for ${duration(uptime)}</span></h2>
     <div class="metrics">
       ${figures.map(({ title, of }) => html`<div class="card"><span class="muted">${title}</span><strong>${of(data.now, data.before)}</strong></div>`)}
     </div>
     <p class="muted">All of them: <a href="/metrics" target="_blank">/metrics</a></p>
-  </section>`;
+  </section>${children}</div>`;
 }
 
 /** Of a counter; NaN until it was read twice. */

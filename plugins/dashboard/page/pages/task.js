@@ -18,7 +18,7 @@ export function Page({ id }) {
   if (!task) return html`<${Head} title="Task" /><${error ? Problem : Bones} text=${error} />`;
   const { status, params, output } = task;
   return html`<${Head} title=${`${titles[task.type] ?? task.type}: ${task.name}`} state=${html`<${TaskState} task=${task} />`}>
-      <${TaskActions} task=${task} onDone=${reload} />
+      <${TaskActions} task=${task} onDone=${reload} className="button" />
     <//>
     <${Problem} text=${error} />
     ${status.errorMessage && html`<p class=${status.phase === 'failed' ? 'notice bad' : 'notice'}>${status.errorMessage}</p>`}

@@ -38,7 +38,7 @@ const filters = [
 
 const columns = [
   { title: 'Name', order: 'name', cell: ({ name }) => name },
-  { title: 'Type', order: 'type', cell: ({ type }) => type },
+  { title: 'Type', cell: ({ type }) => type },
   { title: 'State', cell: (task) => html`<${TaskState} task=${task} />` },
   { title: 'Changed', cell: ({ status }) => html`<${Time} at=${status.updatedAt} />` },
   { title: 'Created', order: 'createdAt', cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
@@ -66,14 +66,14 @@ export function TaskState({ task: { status, name } }) {
 }
 
 /** `onDone`: after the server took it. */
-export function TaskActions({ task: { id, name, status }, onDone }) {
+export function TaskActions({ task: { id, name, status }, className = 'copy', onDone }) {
   const { run, isBusy, problem } = useWrite();
   const act = async (what) => {
     if (await run(() => call('POST', `/api/task/${id}/${what}`))) onDone?.();
   };
   const button = (what, title) =>
     allows('POST', `task/${id}/${what}`) &&
-    html`<button class="copy" type="button" disabled=${isBusy} aria-label=${`${title} ${name}`} onClick=${() => act(what)}>${title}</button>`;
+    html`<button class=${className} type="button" disabled=${isBusy} aria-label=${`${title} ${name}`} onClick=${() => act(what)}>${title}</button>`;
   if (problem) return html`<${Problem} text=${problem} />`;
   if (['failed', 'cancelled'].includes(status.phase)) return button('retry', 'Retry');
   return ['pending', 'waiting', 'running'].includes(status.phase) ? button('cancel', 'Cancel') : null;

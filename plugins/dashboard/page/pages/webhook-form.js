@@ -34,7 +34,7 @@ export function WebhookForm({ webhook, onClose, onDone }) {
       <${StreamChoice} value=${streamId} onChange=${setStreamId} />
       ${
         secret
-          ? html`<div class="field"><span>Secret <span class="hint">Signs each call. Copy it now: it is not shown again.</span></span><${Copied} text=${secret} label="the secret" /></div>`
+          ? html`<div class="field"><span class="label">Secret</span><${Copied} text=${secret} label="the secret" /><span class="hint">Signs each call. Copy it now: it is not shown again.</span></div>`
           : html`<div><button class="button" type="button" onClick=${() => setSecret(newSecret())}>Change the secret too</button></div>`
       }
       <${Problem} text=${problem} />

@@ -42,9 +42,9 @@ const filters = [
 ];
 
 const columns = [
-  { title: 'Event', order: 'event', cell: ({ event }) => event },
+  { title: 'Event', cell: ({ event }) => event },
   { title: 'Answer', cell: (entry) => html`<${Answer} entry=${entry} />` },
-  { title: 'Took', order: 'duration', isEnd: true, cell: ({ duration }) => `${count(duration)} ms` },
+  { title: 'Took', isEnd: true, cell: ({ duration }) => `${count(duration)} ms` },
   { title: 'Attempt', isEnd: true, cell: ({ attempt }) => attempt || 'by hand' },
   { title: 'Sent', order: 'createdAt', cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
 ];
@@ -56,10 +56,12 @@ function Answer({ entry: { success, response, error } }) {
 
 /** The newest calls, oldest first: how many were answered well. */
 function Strip({ id, turn }) {
-  const { data: rows = [] } = useLoad(
-    () => call('GET', `/api/webhook/${id}/log`, { query: { limit: inStrip } }),
-    { deps: [id, turn], every: 5000 },
-  );
+  const { data: rows } = useLoad(() => call('GET', `/api/webhook/${id}/log`, { query: { limit: inStrip } }), {
+    deps: [id, turn],
+    every: 5000,
+  });
+  // Its place is kept while it loads.
+  if (!rows) return html`<div class="strip-box"><span>${'\u00a0'}</span><div class="strip"></div></div>`;
   if (rows.length === 0) return null;
   const good = rows.filter(({ success }) => success).length;
   const text = `Delivered: ${good} of the last ${rows.length} ${rows.length === 1 ? 'call' : 'calls'}`;
@@ -97,7 +99,7 @@ function Entry({ path, onSent }) {
       <dd><${Id} id=${entry.deliveryId} /></dd>
       <dt>Sent</dt>
       <dd><${Time} at=${entry.createdAt} />, took ${count(entry.duration)} ms</dd>
-      ${entry.nextAttemptAt && html`<dt>Next attempt</dt><dd><${Time} at=${entry.nextAttemptAt} /></dd>`}
+      ${entry.nextAttemptAt > Date.now() && html`<dt>Next attempt</dt><dd><${Time} at=${entry.nextAttemptAt} /></dd>`}
     </dl>
     <h3>Request</h3>
     <pre class="code wrap" tabindex="0" aria-label="Head of the request">${headOf(request)}</pre>

@@ -136,7 +136,7 @@ function Signature() {
   return html`<div class="narrow stack">
     <p class="muted">Each call has the headers webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks). Refuse what does not fit, and what is older than 5 minutes.</p>
     <div class="row" role="group" aria-label="Language">
-      ${signatures.map((one) => html`<a class=${`button ${one.title === title ? 'primary' : ''}`} aria-current=${one.title === title ? 'true' : undefined} href=${withQuery({ language: one.id })}>${one.title}</a>`)}
+      ${signatures.map((one) => html`<a class="button" aria-current=${one.title === title ? 'true' : undefined} href=${withQuery({ language: one.id })}>${one.title}</a>`)}
     </div>
     <div class="json"><${CopyButton} text=${code} label="the code" /><pre class="code" tabindex="0">${code}</pre></div>
   </div>`;

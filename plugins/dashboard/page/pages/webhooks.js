@@ -1,13 +1,13 @@
-import { useState } from 'preact/hooks';
 import { allows } from '../lib/api.js';
 import { html } from '../lib/html.js';
 import { List } from '../lib/list.js';
 import { AsCurl, Dot, Empty, Head, Time } from '../lib/parts.js';
-import { go } from '../lib/place.js';
+import { go, place, withQuery } from '../lib/place.js';
 import { WebhookForm } from './webhook-form.js';
 
 export function Page() {
-  const [isNew, setNew] = useState(false);
+  const isNew = place.value.query.has('new');
+  const setNew = (isOpen) => go(withQuery({ new: isOpen ? 1 : undefined }), { replace: true });
   const create =
     allows('POST', 'webhook') &&
     html`<button class="button primary" type="button" onClick=${() => setNew(true)}>Create a webhook</button>`;
@@ -30,7 +30,7 @@ export function Page() {
 
 const columns = [
   { title: 'Name', order: 'name', cell: ({ name }) => name },
-  { title: 'URL', order: 'url', cell: ({ url }) => html`<code>${url}</code>` },
+  { title: 'URL', cell: ({ url }) => html`<code>${url}</code>` },
   { title: 'State', cell: (webhook) => html`<${State} webhook=${webhook} />` },
   {
     title: 'Events',
