@@ -1,7 +1,26 @@
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { broadcast } from '../harness/ffmpeg.ts';
 import type { PageRun } from './page-run.ts';
 import { html, json, plays, type Step, script, sh, soon } from './steps.ts';
+
+/** The broadcast ends, with its playlist, and begins again: the page goes on without a reload. */
+async function comesBack(page: Page, run: PageRun): Promise<void> {
+  await soon('a picture that moves', () => isMoving(page));
+  await run.world.server.api.terminate(run.variable('STREAM_ID'));
+  await soon('a picture that stands still', async () => !(await isMoving(page)));
+  run.own(broadcast(run.variable('INGEST_URL'), { clip: run.world.clip }));
+  await soon('a picture that moves again', () => isMoving(page));
+}
+
+/** For a second. A player that begins anew counts its pictures anew. */
+async function isMoving(page: Page): Promise<boolean> {
+  const pictures = () =>
+    page.evaluate(() => document.querySelector('video')?.getVideoPlaybackQuality().totalVideoFrames ?? 0);
+  const before = await pictures();
+  await page.waitForTimeout(1000);
+  return (await pictures()) > before;
+}
 
 /** Of the picture on show, s. */
 const most = 8;
@@ -81,12 +100,12 @@ const sendsByUdp: Step = {
 /** Steps of the pages about players, while a stream is on the air. */
 export const playerPages: Record<string, readonly Step[]> = {
   'hls-js.md': [
-    html(plays()),
+    html(comesBack),
     html(saysHowFarBehind),
     sh({ check: (_, printed) => expect(JSON.parse(printed)).toEqual({ type: 'live', phase: 'live' }) }),
   ],
-  'video-js.md': [html(plays()), html(plays())],
-  'shaka.md': [html(plays())],
+  'video-js.md': [html(plays()), html(comesBack)],
+  'shaka.md': [html(comesBack)],
   'safari.md': [html(plays())],
   'vlc-and-ffplay.md': [
     sh({ check: (run, printed) => expect(printed.trim()).toBe(run.variable('PLAYLIST')) }),
