@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { findFreePort } from '../../kit/free-ports.ts';
-import { encode, librtmp } from '../harness/encoders.ts';
+import { ffmpeg, librtmp } from '../harness/encoders.ts';
 import { broadcast } from '../harness/ffmpeg.ts';
 import type { PageRun } from './page-run.ts';
 import { api, broadcasts, onAir, type Step, sh, soon } from './steps.ts';
@@ -82,25 +82,15 @@ export const encoderPages: Record<string, readonly Step[]> = {
       before: async (run) => run.replace('0.0.0.0:9000', `127.0.0.1:${await findFreePort()}`),
       during: async (run) => {
         const to = run.here('srt://0.0.0.0:9000');
-        // ffmpeg may not listen yet.
-        const sends = soon('something that listens', () =>
-          encode([
-            '-re',
-            '-stream_loop',
-            '-1',
-            '-i',
-            run.world.film,
-            '-t',
-            '8',
-            '-c',
-            'copy',
-            '-f',
-            'mpegts',
-            to,
-          ]).then(() => true),
-        );
-        await onAir(run);
-        await sends;
+        const send = () =>
+          ffmpeg('-re', '-stream_loop', '-1', '-i', run.world.film, '-c', 'copy', '-f', 'mpegts', to);
+        let sender = send();
+        await soon('the stream on the air', async () => {
+          // The converter may not listen yet.
+          if (!sender.isRunning) sender = send();
+          return (await stream(run)).isActive;
+        });
+        await sender[Symbol.asyncDispose]();
       },
     }),
   ],

@@ -36,17 +36,25 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-test.concurrent.each(pages)('%s', async (page) => {
-  await using run = pageRun(world);
-  const name = page.startsWith(folder) ? page.slice(folder.length + 1) : undefined;
-  if (name !== undefined && page !== index) await runPage(run, index, variables);
-  if (name !== undefined && page !== index) run.replace(sampleId, run.variable('PLAYBACK_ID'));
-  if (name !== undefined && (playerPages[name] || name === 'cdn.md')) {
-    run.own(broadcast(run.variable('INGEST_URL'), { clip: world.clip }));
-    await onAir(run);
-  }
-  await runPage(run, page, (name === undefined ? otherPages[page] : guides[name]) ?? []);
+test('no page is without steps, and no step without its page', () => {
+  expect(Object.keys(guides).toSorted()).toEqual(readdirSync(join(root, folder)).toSorted());
 });
+
+test.concurrent.each(pages)(
+  '%s',
+  async (page) => {
+    await using run = pageRun(world);
+    const name = page.startsWith(folder) ? page.slice(folder.length + 1) : undefined;
+    if (name !== undefined && page !== index) await runPage(run, index, variables);
+    if (name !== undefined && page !== index) run.replace(sampleId, run.variable('PLAYBACK_ID'));
+    if (name !== undefined && (playerPages[name] || name === 'cdn.md')) {
+      run.own(broadcast(run.variable('INGEST_URL'), { clip: world.clip }));
+      await onAir(run);
+    }
+    await runPage(run, page, (name === undefined ? otherPages[page] : guides[name]) ?? []);
+  },
+  480_000,
+);
 
 /** A block that no step runs is a failure, but for those that are marked as `text`. */
 async function runPage(run: PageRun, page: string, steps: readonly Step[]): Promise<void> {

@@ -45,11 +45,15 @@ export interface Tab extends AsyncDisposable {
   readonly complaints: readonly string[];
 }
 
+/** Far more than a busy machine needs, ms. */
+export const patience = 90_000;
+
 export async function openTab(browser: Browser, url: string): Promise<Tab> {
-  const context = await browser.newContext({ viewport: { width: 640, height: 480 } });
+  const context = await browser.newContext({ viewport: { width: 400, height: 300 } });
   const complaints: string[] = [];
   await serveCdn(context, complaints);
   const page = await context.newPage();
+  page.setDefaultTimeout(patience);
   page.on('pageerror', (error) => complaints.push(String(error)));
   await page.goto(url);
   return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
