@@ -18,7 +18,7 @@ export interface Command {
 /** By name, without the dashes. */
 export type Options = Readonly<Record<string, Option>>;
 
-interface Option {
+export interface Option {
   readonly type: 'string' | 'boolean';
   /** It may be given more than once. */
   readonly multiple?: true;

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../core/base/near-miss.ts';
-import { type Command, complain, exits, type Given, print } from './command.ts';
+import { type Command, complain, exits, Failure, type Given, print } from './command.ts';
 import { completion } from './completion.ts';
 import { demo } from './demo.ts';
 import { doctor } from './doctor.ts';
@@ -10,6 +10,7 @@ import { failureOf } from './failure.ts';
 import { importCommand } from './import.ts';
 import { login } from './login.ts';
 import { pluginCheck } from './plugin-check.ts';
+import { configIn, pluginCommands } from './plugin-commands.ts';
 import { pluginNew } from './plugin-new.ts';
 import { pluginTest } from './plugin-test.ts';
 import { push } from './push.ts';
@@ -36,17 +37,42 @@ export const commands: readonly Command[] = [
  * and ends itself.
  */
 export async function millrace(words: readonly string[]): Promise<number | undefined> {
-  if (words.length === 0) return refuse(overview());
+  if (words.length === 0) return refuse(overview(commands));
   if (words[0] === '--version') return run(version, []);
   if (words[0] === 'help' || words[0] === '--help' || words[0] === '-h') return help(words.slice(1));
-  const command = find(words);
-  if (!command) return refuse(`millrace: ${unknown(words)}`);
-  const rest = words.slice(command.name.split(' ').length);
-  return rest.includes('--help') || rest.includes('-h') ? help([command.name]) : run(command, rest);
+  const found = await find(words);
+  if (typeof found === 'number') return found;
+  const rest = words.slice(found.name.split(' ').length);
+  return rest.includes('--help') || rest.includes('-h') ? explain(found) : run(found, rest);
 }
 
-function find(words: readonly string[]): Command | undefined {
-  return commands.find(({ name }) => name === words.slice(0, name.split(' ').length).join(' '));
+/** One of ours, or else of a plugin. The exit code where there is none, when the reason has been told. */
+async function find(words: readonly string[]): Promise<Command | number> {
+  const ours = named(words, commands);
+  if (ours) return ours;
+  const { offered, problem } = await ofPlugins(configIn(words));
+  const theirs = named(words, offered);
+  if (theirs) return theirs;
+  const code = refuse(`millrace: ${unknown(words, [...commands, ...offered])}`);
+  if (!problem) return code;
+  complain(problem.message);
+  return problem.exit;
+}
+
+function named(words: readonly string[], among: readonly Command[]): Command | undefined {
+  return among.find(({ name }) => name === words.slice(0, name.split(' ').length).join(' '));
+}
+
+/** Commands of the plugins that a config enables. */
+async function ofPlugins(
+  config: string | undefined,
+): Promise<{ offered: readonly Command[]; problem?: Failure }> {
+  try {
+    return { offered: config ? await pluginCommands(config) : [] };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return { offered: [], problem: error };
+  }
 }
 
 async function run(command: Command, words: readonly string[]): Promise<number | undefined> {
@@ -78,22 +104,28 @@ function read(command: Command, words: readonly string[]): Given | string {
   }
 }
 
-function help(words: readonly string[]): number {
-  if (words.length === 0) {
-    print(overview());
-    return exits.fine;
+async function help(words: readonly string[]): Promise<number> {
+  const isOfOne = words.length > 0 && !words[0]?.startsWith('-');
+  if (isOfOne) {
+    const found = await find(words);
+    return typeof found === 'number' ? found : explain(found);
   }
-  const command = find(words);
-  if (!command) return refuse(`millrace: ${unknown(words)}`);
+  const { offered, problem } = await ofPlugins(configIn(words));
+  print(overview([...commands, ...offered]));
+  if (problem) complain(problem.message);
+  return exits.fine;
+}
+
+function explain(command: Command): number {
   print(
     [usageOf(command), sentence(command), command.details, optionsOf(command)].filter(Boolean).join('\n\n'),
   );
   return exits.fine;
 }
 
-function overview(): string {
-  const width = Math.max(...commands.map(({ name }) => name.length));
-  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+function overview(listed: readonly Command[]): string {
+  const width = Math.max(...listed.map(({ name }) => name.length));
+  const lines = listed.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return ['Usage: millrace <command>', '', ...lines, '', 'More: millrace help <command>'].join('\n');
 }
 
@@ -113,8 +145,8 @@ function usageOf({ name, usage }: Command): string {
   return `Usage: millrace ${name} ${usage}`.trim();
 }
 
-function unknown(words: readonly string[]): string {
-  const names = commands.map(({ name }) => name);
+function unknown(words: readonly string[], known: readonly Command[]): string {
+  const names = known.map(({ name }) => name);
   const group = names.filter((name) => name.startsWith(`${words[0]} `));
   if (group.length > 0 && words.length === 1) return `${words[0]} is one of: ${group.join(', ')}.`;
   const typed = group.length > 0 ? words.slice(0, 2).join(' ') : (words[0] ?? '');

@@ -6,7 +6,7 @@ import { type Connection, connectionOf, serverOptions } from './connection.ts';
 import { failureOf } from './failure.ts';
 import { pause, untilInterrupted } from './interruption.ts';
 import { publishClip, publishWithFfmpeg } from './publisher.ts';
-import { streamOf, streamsNamed } from './stream-of.ts';
+import { keyIsHidden, streamOf, streamsNamed } from './stream-of.ts';
 import { facts } from './table.ts';
 
 /** Between two looks whether it is on the air, ms. */
@@ -41,6 +41,7 @@ export const push: Command = {
       );
     const connection = await connectionOf(given);
     const stream = await target(connection.client, { given, name: file ? basename(file) : testName });
+    if (stream.streamKey === undefined) throw keyIsHidden();
     const url = stream.ingestUrl;
     if (url === undefined || stream.suspended)
       throw new Failure(

@@ -1,5 +1,5 @@
 import { type Client, MillraceError, type Stream } from '../sdk/client/index.ts';
-import { Failure } from './command.ts';
+import { exits, Failure } from './command.ts';
 import { bytes } from './table.ts';
 
 /** The stream of an id, or the only one of a name. */
@@ -48,4 +48,12 @@ export function stateOf(stream: Stream): string {
 /** Without the secrets of a broadcast: a log may keep it. */
 export function withoutKey({ streamKey, ingestUrl, ingest, ...open }: Stream): object {
   return open;
+}
+
+/** The server shows stream keys only to API keys that may change the stream. */
+export function keyIsHidden(): Failure {
+  return new Failure(
+    'the API key may not change the stream, so the server does not show it the stream key. Use a key with more access.',
+    exits.notAllowed,
+  );
 }

@@ -2,7 +2,7 @@ import type { Stream } from '../sdk/client/index.ts';
 import { type Command, exits, Failure, print } from './command.ts';
 import { connectionOf, serverOptions } from './connection.ts';
 import { limitOf, limitOption, printRows, rowsOf } from './rows.ts';
-import { stateOf, streamOf, withoutKey } from './stream-of.ts';
+import { keyIsHidden, stateOf, streamOf, withoutKey } from './stream-of.ts';
 import { facts, moment } from './table.ts';
 
 export const streamList: Command = {
@@ -79,8 +79,9 @@ export const streamKey: Command = {
     const { id } = await streamOf(client, given.arguments[0] ?? '');
     if (given.options.rotate === true) await client.rotateStreamKey({ id });
     const stream = await client.getStream({ id });
-    if (stream.streamKey === undefined)
+    if (stream.parentId !== undefined)
       throw new Failure(`${id} is a session; its stream ${stream.parentId} has the key.`);
+    if (stream.streamKey === undefined) throw keyIsHidden();
     const { streamKey, ingestUrl, ingest } = stream;
     print(isJson ? JSON.stringify({ id, streamKey, ingestUrl, ingest }) : ingestOf(stream));
     return exits.fine;

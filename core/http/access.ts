@@ -52,6 +52,11 @@ export function allows(access: Access, demand: Demand): boolean {
   );
 }
 
+/** Whether a key may change what is at this path below `/api`: secrets of a resource are for those who may. */
+export function mayChange(access: Access, path: string): boolean {
+  return allows(access, { method: 'patch', path });
+}
+
 /**
  * What `asked` has and `own` has not, in plain words; undefined when there is nothing. What only several rules
  * of `own` together cover counts as missing.

@@ -14,19 +14,21 @@ export interface Principal {
   /** Name of the API key, shown as `createdByTokenName`. */
   readonly keyName: string;
   readonly access: Access;
+  /** Of the key, epoch ms. Undefined: it does not expire. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** Knows API keys. */
 export interface Authenticator {
-  /** Undefined for a key that is unknown or revoked; asked for every request. */
+  /** Undefined for a key that is unknown, revoked or expired; asked for every request. */
   principal(key: string): Promise<Principal | undefined>;
   /** Whether a key still exists, by its id: for what was signed with its leave. The bootstrap key (undefined) always does. */
   exists(keyId: string | undefined): Promise<boolean>;
   /**
-   * Calls back once when the key is revoked, also when that has happened already: for answers that go on for
+   * Calls back once when the key is revoked or expires, also when that has happened already: for answers that go on for
    * long. Returns the unsubscribe.
    */
-  onRevoked(principal: Pick<Principal, 'keyId'>, revoked: () => void): () => void;
+  onRevoked(principal: Pick<Principal, 'keyId' | 'expiresAt'>, revoked: () => void): () => void;
 }
 
 export const authenticator = token<Authenticator>('accounts.authenticator');
@@ -53,7 +55,10 @@ export async function authenticateBy(
   }
   const principal = await keys.principal('key' in given ? given.key : given.secret);
   if (!principal || ('id' in given && !isSame(given.id, principal.keyId))) {
-    throw new Fault('auth.invalid', { status: 401, message: 'This API key is unknown or was revoked.' });
+    throw new Fault('auth.invalid', {
+      status: 401,
+      message: 'This API key is unknown, was revoked, or has expired.',
+    });
   }
   checkOrigin(request, principal.access.cors?.allowedOrigins);
   if (principal.access.rules && !isForAnyKey) {

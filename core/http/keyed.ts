@@ -1,4 +1,5 @@
 import type { Kit } from '../plugin/plugin.ts';
+import { audit } from './audit.ts';
 import { type AuthenticationOptions, authenticateBy, authenticator, type Principal } from './auth.ts';
 import { type Attempt, idempotent } from './idempotency.ts';
 
@@ -13,30 +14,46 @@ export interface Call {
 // biome-ignore lint/suspicious/noExplicitAny: the type of Elysia's context depends on what was mounted before
 type Handler = (context: any) => Promise<Response>;
 
+/** What a route says of itself. */
+interface KeyedOptions {
+  /** A success is noted in the audit log: for changes of who may do what. Default: that of every DELETE is. */
+  readonly isAudited?: boolean;
+}
+
 /** Handlers for the routes of one plugin that need an API key. */
 export function keyedRoutes(kit: Kit, options: AuthenticationOptions = {}): KeyedRoutes {
   const how = { ...options, keys: kit.use(authenticator) };
   const once = idempotent(kit);
   return {
     keyed:
-      (answer) =>
-      async ({ request, params }) =>
-        answer({ request, params, principal: await authenticateBy(request, how) }),
-    once:
-      (answer, { isSecret } = {}) =>
-      async ({ request, params }) => {
+      (answer, { isAudited } = {}) =>
+      async ({ request, params, route }) => {
         const principal = await authenticateBy(request, how);
-        const run = (attempt: Attempt) => answer({ request, params, principal, ...attempt });
+        const response = await answer({ request, params, principal });
+        if ((isAudited ?? request.method === 'DELETE') && response.ok)
+          await audit({ request, principal, route, target: params?.id }, kit);
+        return response;
+      },
+    once:
+      (answer, { isSecret, isAudited } = {}) =>
+      async ({ request, params, route }) => {
+        const principal = await authenticateBy(request, how);
+        const run = async (attempt: Attempt) => {
+          const response = await answer({ request, params, principal, ...attempt });
+          if (isAudited && response.ok)
+            await audit({ request, principal, route, target: params?.id ?? attempt.id }, kit);
+          return response;
+        };
         return once(request, { ...(isSecret && { isSecret }), account: principal.accountId, run });
       },
   };
 }
 
 export interface KeyedRoutes {
-  keyed(answer: (call: Call) => Response | Promise<Response>): Handler;
+  keyed(answer: (call: Call) => Response | Promise<Response>, options?: KeyedOptions): Handler;
   /** For a POST: a repeat with the same `Idempotency-Key` gets the first answer. See `Once` for the faults. */
   once(
     answer: (call: Call & Attempt) => Promise<Response>,
-    options?: { readonly isSecret?: boolean },
+    options?: KeyedOptions & { readonly isSecret?: boolean },
   ): Handler;
 }

@@ -1,6 +1,7 @@
 import type { Caller, Kit } from 'millrace/plugin';
 import {
   authenticator,
+  commands,
   definePlugin,
   Elysia,
   faultMaker,
@@ -9,6 +10,7 @@ import {
   json,
   keyedRoutes,
   object,
+  offer,
   playables,
   says,
   services,
@@ -17,6 +19,7 @@ import {
   Type,
   unlessRefused,
 } from 'millrace/plugin';
+import { viewsCommand } from './command.ts';
 import { viewsOf } from './rows.ts';
 import { config, ViewerCount } from './viewer-count.ts';
 
@@ -56,6 +59,7 @@ export default definePlugin({
       },
     },
   ],
+  offers: [offer(commands, () => viewsCommand)],
   start(kit) {
     const count = new ViewerCount(kit);
     counts.set(kit.deployment, count);

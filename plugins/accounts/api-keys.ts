@@ -4,6 +4,7 @@ import type { Authenticator, Principal } from '../../core/http/auth.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
+import { KeyUse } from './key-use.ts';
 import { documentOf } from './token-document.ts';
 
 /** For the routes of this plugin. */
@@ -29,6 +30,7 @@ export class StoredKeys implements ApiKeys {
   readonly #listeners = new Set<{ readonly keyId: string; readonly revoked: () => void }>();
   /** Recently used keys by their hash, on a single node: a request reads no row to find its account. */
   #known = new Map<string, Principal>();
+  readonly #use: KeyUse;
   readonly #stops: (() => void | Promise<void>)[] = [];
 
   constructor(kit: Kit, { bootstrap }: { bootstrap: { hash: Buffer; accountId: string } }) {
@@ -37,6 +39,7 @@ export class StoredKeys implements ApiKeys {
     this.#bootstrapHash = hash;
     this.#admin = { accountId, isAdmin: true, keyId: undefined, keyName: 'bootstrap', access: {} };
     this.#isAlone = kit.deployment.isAlone;
+    this.#use = new KeyUse(kit);
     if (!this.#isAlone) this.#hearOfOthers();
   }
 
@@ -44,21 +47,34 @@ export class StoredKeys implements ApiKeys {
     const hash = createHash('sha256').update(key).digest();
     if (timingSafeEqual(hash, this.#bootstrapHash)) return this.#admin;
     const text = hash.toString('hex');
-    return this.#known.get(text) ?? this.#find(text);
+    const found = this.#known.get(text) ?? (await this.#find(text));
+    if (!found || this.#isExpired(found)) return undefined;
+    this.#use.note(found, text);
+    return found;
   }
 
   async exists(keyId: string | undefined): Promise<boolean> {
     if (keyId === undefined) return true;
-    return (await this.#kit.resources.get('api-token', keyId)) !== undefined;
+    const row = await this.#kit.resources.get('api-token', keyId);
+    return row !== undefined && !this.#isExpired(documentOf(row));
   }
 
-  onRevoked({ keyId }: Principal, revoked: () => void): () => void {
+  onRevoked({ keyId, expiresAt }: Principal, revoked: () => void): () => void {
     if (keyId === undefined) return () => {};
+    const expire = () => this.#revokeHere(keyId);
+    const cancel = expiresAt === undefined ? () => {} : this.#kit.clock.at(expiresAt, expire);
     const listener = { keyId, revoked };
     this.#listeners.add(listener);
     // It may have been deleted between the check of the request and now.
     void this.#lookAgain(keyId);
-    return () => this.#listeners.delete(listener);
+    return () => {
+      cancel();
+      this.#listeners.delete(listener);
+    };
+  }
+
+  #isExpired({ expiresAt }: Pick<Principal, 'expiresAt'>): boolean {
+    return expiresAt !== undefined && expiresAt <= this.#kit.clock.now();
   }
 
   forget(): void {
@@ -75,7 +91,7 @@ export class StoredKeys implements ApiKeys {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#stops.map((stop) => stop()));
+    await Promise.all([this.#use.stop(), ...this.#stops.map((stop) => stop())]);
   }
 
   /** Keys are deleted on other nodes too. */
@@ -96,9 +112,11 @@ export class StoredKeys implements ApiKeys {
     const before = this.#known;
     const row = await this.#kit.resources.find('api-token', 'hash', hash);
     if (!row) return undefined;
-    const { account, id, name, access } = documentOf(row);
+    const { account, id, name, access, expiresAt, lastUsedAt } = documentOf(row);
+    this.#use.found(id, lastUsedAt);
     const principal = {
       ...{ accountId: account, isAdmin: account === this.#admin.accountId, keyId: id, keyName: name, access },
+      expiresAt,
     };
     // Not into the map of now: this key may have been deleted since it was read.
     if (this.#isAlone && before.size < maxKnown) before.set(hash, principal);

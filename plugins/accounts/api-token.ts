@@ -3,21 +3,22 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { maxIdLength, nameSchema } from '../../core/base/name.ts';
 import { object, oneOf, optional } from '../../core/base/schema.ts';
-import { idOrNone } from '../../core/base/secrets.ts';
-import { type Access, accessMethods, excessOf, resourcePattern } from '../../core/http/access.ts';
-import { notAllowed, type Principal } from '../../core/http/auth.ts';
+import { type Access, accessMethods, resourcePattern } from '../../core/http/access.ts';
+import type { Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { type Attempt, shownOnce } from '../../core/http/idempotency.ts';
-import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
+import { keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
-import { idSchema, json, momentSchema, nothing } from '../../core/http/operation.ts';
+import { flagSchema, idSchema, json, momentSchema, nothing } from '../../core/http/operation.ts';
+import { flagOf } from '../../core/http/query.ts';
 import { type Quota, quota } from '../../core/http/quota.ts';
 import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
-import { documentOf, newKey, newRow, presentToken, type TokenDocument } from './token-document.ts';
+import { createToken, deleteToken, notFound } from './token-changes.ts';
+import { documentOf, presentToken, type TokenDocument } from './token-document.ts';
+import { Turns } from './turns.ts';
 
 /** `/api/api-token/current`: what the key of a request may do. */
 export function currentTokenRoute(kit: AccountsKit): AnyElysia {
@@ -46,12 +47,18 @@ export function keyPlaces({ clock, config: { maxKeys }, resources }: AccountsKit
 export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): AnyElysia {
   const keys = kit.use(apiKeys);
   const { keyed, once } = keyedRoutes(kit);
-  const creation = bodyReader(tokenFields, { readOnly: ['id', 'userId', 'createdAt'] });
+  const byMaker = new Turns();
+  const creation = bodyReader(tokenFields, {
+    readOnly: ['id', 'userId', 'createdAt', 'lastUsedAt', 'createdByKeyId'],
+  });
 
   const fields = {
     id: { type: 'string' },
     name: { type: 'string' },
     createdAt: { type: 'number' },
+    expiresAt: { type: 'number' },
+    lastUsedAt: { type: 'number' },
+    createdByKeyId: { type: 'string' },
     userId: { type: 'string', path: ['account'] },
   } as const;
   const list = resourceList({ kind: 'api-token', fields, caller: kit.caller, resources: kit.resources });
@@ -63,15 +70,16 @@ export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): An
         async (call) => {
           const body = await creation.read(call.request);
           checkOrigins(body.access);
-          return createToken(body, { call, kit, places });
+          const created = await createToken(body, { call, kit, places, byMaker });
+          return Response.json(created, { status: 201 });
         },
-        { isSecret: true },
+        { isSecret: true, isAudited: true },
       ),
       says('Creates an API key. 201 with the secret `key`, which is never shown again.', {
         name: 'createApiToken',
         body: creation,
         answers: { 201: json(newTokenSchema, 'The API key with its secret.') },
-        faults: ['account.unknown', 'api_token.too_many', 'idempotency.shown_once'],
+        faults: ['account.unknown', 'api_token.busy', 'api_token.too_many', 'idempotency.shown_once'],
       }),
     )
     .get(
@@ -99,81 +107,32 @@ export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): An
     )
     .delete(
       '/api/api-token/:id',
-      keyed(async ({ params, principal }) => {
-        // Also forgotten when the outcome of the write is unknown.
-        await tokensOf(principal, kit)
-          .remove(params.id)
-          .finally(() => keys.forget());
-        places.gone(principal.accountId);
-        keys.revoked(params.id);
+      keyed(async ({ request, params: { id = '' }, principal }) => {
+        const isCascade = flagOf(new URL(request.url).searchParams, 'cascade') ?? false;
+        await deleteToken(id, { principal, kit, places, keys, isCascade });
         return new Response(null, { status: 204 });
       }),
       says('Deletes an API key: it stops working at once, and event streams opened with it end. 204.', {
         name: 'deleteApiToken',
+        query: { cascade: flagSchema('Also all keys that it made, and those that they made.') },
         answers: { 204: nothing },
-        faults: ['api_token.not_found'],
+        faults: ['api_token.not_found', 'api_token.busy', 'query.invalid'],
       }),
     );
-}
-
-async function createToken(
-  body: { name?: string; access?: Access; accountId?: string },
-  { call, kit, places }: { call: Call & Attempt; kit: AccountsKit; places: Quota },
-): Promise<Response> {
-  const { principal: maker, id, isRepeat } = call;
-  const document: TokenDocument = {
-    id,
-    account: await accountFor(maker, { accountId: body.accountId, kit }),
-    name: body.name ?? 'API key',
-    access: accessFor(maker, body.access),
-    createdAt: kit.clock.now(),
-  };
-  if (isRepeat && (await kit.resources.get('api-token', id))) throw shownOnce(id);
-  await places.admit(document.account);
-  const key = newKey();
-  const written = await kit.resources.write({ rows: [newRow(document, key)], events: [] });
-  // An earlier attempt has created it; its secret was in that answer.
-  if (written === 'conflict') throw shownOnce(id);
-  return Response.json({ ...presentToken(document), key }, { status: 201 });
 }
 
 function tokensOf({ accountId: account }: Principal, { resources }: Kit) {
   return plainResources(plainToken, { account, resources });
 }
 
-/** Keys do not change: one that another request changes is being deleted by it. */
+/** For reading; keys are made and deleted in token-changes.ts. */
 const plainToken: PlainResource<TokenDocument> = { kind: 'api-token', notFound, busy: notFound };
-
-async function accountFor(
-  maker: Principal,
-  options: { accountId: string | undefined; kit: Kit },
-): Promise<string> {
-  const { accountId, kit } = options;
-  if (accountId === undefined) return maker.accountId;
-  if (!maker.isAdmin) throw notAllowed('accountId is only for keys of the admin account');
-  if (await kit.resources.get('account', accountId)) return accountId;
-  throw new Fault('account.unknown', {
-    status: 400,
-    message: `accountId: there is no account ${idOrNone(accountId)}.`,
-  });
-}
-
-function accessFor(maker: Principal, asked: Access | undefined): Access {
-  if (asked === undefined) return maker.access;
-  const excess = excessOf(asked, maker.access);
-  if (excess !== undefined) throw notAllowed(`it cannot grant access that it does not have: ${excess}`);
-  return asked;
-}
 
 function tooMany(most: number): Fault {
   return new Fault('api_token.too_many', {
     status: 403,
     message: `This account has ${most} API keys, the most it may have. Delete some first.`,
   });
-}
-
-function notFound(id: string): Fault {
-  return new Fault('api_token.not_found', { status: 404, message: `There is no API key ${idOrNone(id)}.` });
 }
 
 /** Of one API key: each request may have to be compared with all of them. */
@@ -217,6 +176,13 @@ const access = object({
 const tokenFields = {
   name: Type.Optional(nameSchema('Studio')),
   access: Type.Optional(access),
+  expiresAt: Type.Optional(
+    Type.Integer({
+      description:
+        'Epoch milliseconds. From then on the key does not work. Default: that of the key which makes it, which is also the latest.',
+      examples: momentSchema.examples,
+    }),
+  ),
   accountId: optional.string({
     maxLength: maxIdLength,
     description: 'Account of the new key; only for keys of the admin account.',
@@ -230,6 +196,18 @@ const shown = {
   userId: Type.String({ description: 'Account that it belongs to.', examples: idSchema.examples }),
   access,
   createdAt: momentSchema,
+  expiresAt: optional.number({
+    description: 'Epoch milliseconds. Absent: it does not expire.',
+    examples: momentSchema.examples,
+  }),
+  createdByKeyId: optional.string({
+    description: 'The API key that made it. Absent for the bootstrap key.',
+    examples: idSchema.examples,
+  }),
+  lastUsedAt: optional.number({
+    description: 'Epoch milliseconds, to the hour. Absent: it was never used.',
+    examples: momentSchema.examples,
+  }),
 };
 
 /** An API key as the API shows it. */
@@ -248,12 +226,20 @@ const currentSchema = object(
     userId: shown.userId,
     isAdmin: Type.Boolean({ description: 'It is a key of the admin account.', examples: [false] }),
     access,
+    expiresAt: shown.expiresAt,
   },
   { $id: 'CurrentApiToken' },
 );
 
-function presentCurrent({ keyId: id, keyName: name, accountId, isAdmin, access: own }: Principal) {
-  return { ...(id !== undefined && { id }), name, userId: accountId, isAdmin, access: own };
+function presentCurrent({
+  keyId: id,
+  keyName: name,
+  accountId: userId,
+  isAdmin,
+  access: own,
+  expiresAt,
+}: Principal) {
+  return { id, name, userId, isAdmin, access: own, expiresAt };
 }
 
 /** Refuses origins that no browser sends: with a default port, capitals or non-ASCII letters. */

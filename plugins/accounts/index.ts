@@ -22,7 +22,7 @@ export default definePlugin({
   config,
   faults: {
     'auth.missing': { status: 401, meaning: 'The request carries no API key.' },
-    'auth.invalid': { status: 401, meaning: 'The API key is unknown or was revoked.' },
+    'auth.invalid': { status: 401, meaning: 'The API key is unknown, was revoked, or has expired.' },
     'auth.not_allowed': {
       status: 403,
       meaning: 'The API key does not have the access that the message names.',
@@ -35,6 +35,10 @@ export default definePlugin({
     'api_token.too_many': {
       status: 403,
       meaning: 'The account has the maximum number of API keys (plugins.accounts.maxKeys).',
+    },
+    'api_token.busy': {
+      status: 409,
+      meaning: 'Other requests change or delete this API key, or the one that makes it. Try again.',
     },
     'api_token.not_found': { status: 404, meaning: 'There is no API key of this id in your account.' },
     ...signInFaults,

@@ -5,6 +5,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { object } from '../../core/base/schema.ts';
 import type { Access } from '../../core/http/access.ts';
+import { noted } from '../../core/http/audit.ts';
 import { authenticator, type Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
@@ -13,8 +14,9 @@ import { json, momentSchema, storeFaults } from '../../core/http/operation.ts';
 import type { Quota } from '../../core/http/quota.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { ResourceCommit, StoredResource } from '../../core/ports/store.ts';
+import { adminAccount } from './account.ts';
 import { GuessLimit } from './guess-limit.ts';
-import { hashOf, newKey, newRow } from './token-document.ts';
+import { deletedRow, hashOf, newKey, newRow, touchedRow } from './token-document.ts';
 
 /** How long a code works, ms. */
 const lifetime = 5 * 60_000;
@@ -22,6 +24,8 @@ const lifetime = 5 * 60_000;
 const maxCodes = 100;
 /** Expired codes removed when one is made, so that they do not pile up. */
 const sweep = 200;
+/** How often a code is tried that another request uses, or whose maker is written, at the same time. */
+const attempts = 5;
 const kind = 'sign-in-code';
 /** How keys are called that codes make. */
 const keyName = 'Dashboard';
@@ -47,6 +51,8 @@ interface SignInCode {
   /** Of the key that asked for it; undefined for the bootstrap key. */
   readonly keyId?: string | undefined;
   readonly access: Access;
+  /** Of the key that asked for it: the new one expires with it. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** `/api/sign-in-code` and `/api/sign-in`: an API key for a page, by a code that works once. */
@@ -65,7 +71,7 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
           if (request.body !== null) await creation.read(request);
           return Response.json(await createCode(principal, kit), { status: 201 });
         },
-        { isSecret: true },
+        { isSecret: true, isAudited: true },
       ),
       says(
         'Creates a code that signs in once, within 5 minutes, with the access of the key of this request. 201.',
@@ -83,9 +89,16 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
         const { address } = kit.caller(request);
         const { code } = await signIn.read(request);
         guesses.count(address);
-        const key = await useCode(code, { kit, places });
-        if (key === undefined) throw refused();
+        const made = await useCode(code, { kit, places });
+        const action = 'POST /api/sign-in';
+        if (!made) {
+          const detail = { code: 'sign_in.refused' };
+          await noted({ account: await adminAccount(kit), address, action, detail }, kit);
+          throw refused();
+        }
         guesses.right(address);
+        const { key, keyId, account, id: target } = made;
+        await noted({ account, actor: account, keyId, address, action, target }, kit);
         return Response.json({ key });
       },
       says(
@@ -116,14 +129,14 @@ const keySchema = object(
 
 /** In the store, not in memory: the node that takes the code may be another one. */
 async function createCode(
-  { accountId: account, keyId, access }: Principal,
+  { accountId: account, keyId, access, expiresAt: keyExpiresAt }: Principal,
   { clock, resources }: Kit,
 ): Promise<{ code: string; expiresAt: number }> {
   const createdAt = clock.now();
   await forgetExpired({ clock, resources });
   if ((await resources.count(kind, { account })) >= maxCodes) throw tooMany();
   const code = randomBytes(32).toString('base64url');
-  const document: SignInCode = { account, keyId, access };
+  const document: SignInCode = { account, keyId, access, expiresAt: keyExpiresAt };
   const place = { kind, id: idOf(code), account, createdAt, name: '', revision: 0, indexes: {} };
   const written = await resources.write({
     rows: [{ ...place, body: JSON.stringify(document) }],
@@ -133,23 +146,54 @@ async function createCode(
   return { code, expiresAt: createdAt + lifetime };
 }
 
+/** A key that a code made. */
+interface SignedIn {
+  readonly key: string;
+  readonly id: string;
+  readonly account: string;
+  /** Of the key that asked for the code. */
+  readonly keyId: string | undefined;
+}
+
 /** A new API key; undefined when the code does not work. Of several requests at once only one gets a key. */
 async function useCode(
   code: string,
   { kit, places }: { kit: Kit; places: Quota },
-): Promise<string | undefined> {
+): Promise<SignedIn | undefined> {
+  // Again while the row of the maker is written for another reason: the code was not used then.
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const row = await kit.resources.get(kind, idOf(code));
+    if (!row || isExpired(row, kit.clock.now())) return undefined;
+    const key = await tryCode(row, { kit, places });
+    if (key !== 'conflict') return key;
+  }
+  return undefined;
+}
+
+async function tryCode(
+  row: StoredResource,
+  { kit, places }: { kit: Kit; places: Quota },
+): Promise<SignedIn | undefined | 'conflict'> {
   const { clock, resources } = kit;
-  const row = await resources.get(kind, idOf(code));
-  if (!row || isExpired(row, clock.now())) return undefined;
-  const { account, keyId, access } = JSON.parse(row.body) as SignInCode;
+  const { account, keyId, access, expiresAt } = JSON.parse(row.body) as SignInCode;
   if (!(await kit.use(authenticator).exists(keyId))) return undefined;
+  const maker = keyId === undefined ? undefined : await resources.get('api-token', keyId);
+  // A maker that is being deleted with its children makes none.
+  const guard = maker && touchedRow(maker);
   await places.admit(account);
   const key = newKey();
-  const document = { id: uuid(), account, name: keyName, access, createdAt: clock.now() };
-  const written = await resources.write({ rows: [deleted(row), newRow(document, key)], events: [] });
-  if (written === 'ok') return key;
+  const document = {
+    ...{ id: uuid(), account, name: keyName, access, createdAt: clock.now() },
+    ...(keyId !== undefined && { createdByKeyId: keyId }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+  const written = await resources.write({
+    rows: [deleted(row), newRow(document, key), ...(guard ? [guard] : [])],
+    events: [],
+  });
+  if (written === 'ok') return { key, keyId, account, id: document.id };
   places.gone(account);
-  return undefined;
+  return 'conflict';
 }
 
 async function forgetExpired({ clock, resources }: Pick<Kit, 'clock' | 'resources'>): Promise<void> {
@@ -166,8 +210,8 @@ function isExpired({ createdAt }: StoredResource, now: number): boolean {
   return createdAt + lifetime <= now;
 }
 
-function deleted({ id, account, createdAt, name, revision }: StoredResource): ResourceCommit['rows'][number] {
-  return { kind, id, account, createdAt, name, body: null, indexes: {}, revision };
+function deleted(row: StoredResource): ResourceCommit['rows'][number] {
+  return deletedRow(kind, row);
 }
 
 /** A code has 256 random bits, so a plain hash cannot be reversed. */

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Access } from '../../core/http/access.ts';
 import type { ResourceWrite, StoredResource } from '../../core/ports/store.ts';
 
-/** What is stored of an API key. Of its secret only a hash, as an index. */
+/** What is stored of an API key. Of its secret only a hash. */
 export interface TokenDocument {
   readonly id: string;
   readonly account: string;
@@ -10,6 +10,14 @@ export interface TokenDocument {
   readonly access: Access;
   /** Epoch ms. */
   readonly createdAt: number;
+  /** From then on it is as if it were deleted; epoch ms. */
+  readonly expiresAt?: number;
+  /** The API key that made it; absent for the bootstrap key. */
+  readonly createdByKeyId?: string;
+  /** When a request last came with it, to the hour; epoch ms. */
+  readonly lastUsedAt?: number;
+  /** Of its secret, in hex. Rows of 0.1.0 have it in their index only, until their next use. */
+  readonly hash?: string;
 }
 
 export function documentOf(row: StoredResource): TokenDocument {
@@ -17,8 +25,16 @@ export function documentOf(row: StoredResource): TokenDocument {
 }
 
 /** The first row of a new key. */
-export function newRow(document: TokenDocument, key: string): ResourceWrite & { revision: number } {
-  const { id, account, name, createdAt, access } = document;
+export function newRow(document: TokenDocument, key: string): VersionedRow {
+  return rowOf(document, { hash: hashOf(key).toString('hex'), revision: 0 });
+}
+
+/** The row of a key, found by the hash of its secret and by the key that made it. */
+export function rowOf(
+  document: TokenDocument,
+  { hash, revision }: { hash: string; revision: number },
+): VersionedRow {
+  const { id, account, name, createdAt, access, createdByKeyId } = document;
   const origins = access.cors?.allowedOrigins ?? [];
   return {
     kind: 'api-token',
@@ -26,19 +42,36 @@ export function newRow(document: TokenDocument, key: string): ResourceWrite & { 
     account,
     createdAt,
     name,
-    body: JSON.stringify(document),
+    body: JSON.stringify({ ...document, hash }),
     indexes: {
-      hash: hashOf(key).toString('hex'),
+      hash,
+      ...(createdByKeyId !== undefined && { createdByKeyId }),
       ...Object.fromEntries(origins.map((origin) => [originIndex(origin), 'allowed'])),
     },
-    revision: 0,
+    revision,
   };
 }
 
-/** The object that the API shows. `createdAt` in epoch ms. */
+type VersionedRow = ResourceWrite & { readonly revision: number };
+
+/** A row as it was read: a write with it fails where the key was changed or deleted since. Undefined until it knows its hash. */
+export function touchedRow(row: StoredResource): VersionedRow | undefined {
+  const document = documentOf(row);
+  const { hash } = document;
+  return hash === undefined ? undefined : rowOf(document, { hash, revision: row.revision });
+}
+
+/** What deletes a row that was read. */
+export function deletedRow(kind: string, row: StoredResource): VersionedRow {
+  const { id, account, createdAt, name, revision } = row;
+  return { kind, id, account, createdAt, name, body: null, indexes: {}, revision };
+}
+
+/** The object that the API shows. Moments in epoch ms. */
 export function presentToken(document: TokenDocument): Record<string, unknown> {
-  const { id, account, name, access, createdAt } = document;
-  return { id, name, userId: account, access, createdAt };
+  const { id, account, name, access, createdAt, expiresAt, createdByKeyId, lastUsedAt } = document;
+  // What is undefined is left out of JSON.
+  return { id, name, userId: account, access, createdAt, expiresAt, createdByKeyId, lastUsedAt };
 }
 
 export function newKey(): string {

@@ -1,11 +1,10 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import type { Caller } from '../../core/http/caller.ts';
 import { says } from '../../core/http/http.ts';
-import { keyedRoutes } from '../../core/http/keyed.ts';
+import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { flagSchema, json } from '../../core/http/operation.ts';
 import { type FilterField, filterBy, flagOf, invalidQuery } from '../../core/http/query.ts';
-import type { StoredResource } from '../../core/ports/store.ts';
+import type { ListScope } from '../../core/ports/store.ts';
 import type { StreamsKit } from './config.ts';
 import { stream } from './contract.ts';
 import { activeIndex, documentOf, owned, type StreamDocument } from './document.ts';
@@ -29,14 +28,16 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
   const shown = streamSchema(extended, derived);
   const query = listParameters(fields);
   const shownNow = presenter(kit);
-  const present = (row: StoredResource, caller: Caller) => shownNow(documentOf(row), caller);
+  const listOf = ({ request, principal }: Call, scope: Pick<ListScope, 'where' | 'filters'>) =>
+    list(request, {
+      ...{ ...scope, account: principal.accountId },
+      present: (row, caller) => shownNow(documentOf(row), { caller, principal }),
+    });
 
   return new Elysia()
     .get(
       '/api/stream',
-      keyed(({ request, principal: { accountId: account } }) =>
-        list(request, { account, where: wanted(new URL(request.url).searchParams), present }),
-      ),
+      keyed((call) => listOf(call, { where: wanted(new URL(call.request.url).searchParams) })),
       says('Lists streams and sessions, newest first.', {
         name: 'listStreams',
         query: {
@@ -51,10 +52,9 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/stream/:id/sessions',
-      keyed(async ({ request, params, principal }) => {
-        const { id, account } = await owned(principal, { id: params.id, kit });
-        const filters = recordFilters(request, fields);
-        return list(request, { account, where: { parentId: id }, filters, present });
+      keyed(async (call) => {
+        const { id } = await owned(call.principal, { id: call.params.id, kit });
+        return listOf(call, { where: { parentId: id }, filters: recordFilters(call.request, fields) });
       }),
       says('Lists the sessions of a stream, newest first.', {
         name: 'listStreamSessions',
@@ -70,9 +70,7 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/session',
-      keyed(({ request, principal: { accountId: account } }) =>
-        list(request, { account, where: { role: 'session' }, present }),
-      ),
+      keyed((call) => listOf(call, { where: { role: 'session' } })),
       says('Lists the sessions of all streams, newest first.', {
         name: 'listSessions',
         query,
@@ -82,9 +80,9 @@ export function listRoutes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/session/:id',
-      keyed(async ({ request, params: { id }, principal: { accountId } }) => {
-        const document = await sessionOf(accountId, { id, kit });
-        return Response.json(await shownNow(document, kit.caller(request)));
+      keyed(async ({ request, params: { id }, principal }) => {
+        const document = await sessionOf(principal.accountId, { id, kit });
+        return Response.json(await shownNow(document, { caller: kit.caller(request), principal }));
       }),
       says('One session.', {
         name: 'getSession',

@@ -1,4 +1,6 @@
 import { Fault } from '../../core/base/fault.ts';
+import { mayChange } from '../../core/http/access.ts';
+import type { Principal } from '../../core/http/auth.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import type { FieldSet } from '../../core/plugin/resource.ts';
 import { safeCalls } from '../../core/plugin/safe-calls.ts';
@@ -8,10 +10,19 @@ import { ingestAddresses, stream, watchPages } from './contract.ts';
 import type { StreamDocument } from './document.ts';
 import { type LiveState, readLive, unknownState } from './live-figures.ts';
 
-/** The stream object for its owner, with live figures and the derived fields of other plugins. */
+/** Whom a stream is shown to. */
+export interface Reader {
+  readonly caller: Caller;
+  readonly principal: Principal;
+}
+
+/**
+ * The stream object for its owner, with live figures and the derived fields of other plugins. The stream key is in it only for an API
+ * key that may change the stream: whoever has it can broadcast.
+ */
 export function presenter(
   kit: StreamsKit,
-): (document: StreamDocument, caller: Caller) => Promise<Record<string, unknown>> {
+): (document: StreamDocument, reader: Reader) => Promise<Record<string, unknown>> {
   const fields = kit.resources.fields(stream);
   const derived = kit.resources.derived(stream);
   const [watchPage] = kit.offered(watchPages);
@@ -31,15 +42,19 @@ export function presenter(
     }
   };
 
-  return async (document, caller) => {
-    const { parentId, streamKey: key, playbackId } = document;
+  return async (document, { caller, principal }) => {
+    const { id, parentId, playbackId } = document;
     const state = await readLive(document, kit);
     const { baseUrl } = caller;
-    const shown = presentStream(document, { state, at: kit.clock.now(), fields, baseUrl });
-    const url = parentId === null ? await addressFor(caller) : undefined;
+    const { streamKey: key, ...shown } = presentStream(document, {
+      ...{ state, at: kit.clock.now(), fields, baseUrl },
+    });
+    const isKeyShown = parentId === null && mayChange(principal.access, `stream/${id}`);
+    const url = isKeyShown ? await addressFor(caller) : undefined;
     return derived.complete(
       {
         ...shown,
+        ...(isKeyShown && { streamKey: key }),
         ...(url !== undefined && { ingestUrl: `${url}/${key}`, ingest: { url, key } }),
         watchUrl:
           shown.playbackUrl === undefined

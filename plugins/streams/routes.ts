@@ -19,7 +19,7 @@ import { hlsRoutes } from './hls.ts';
 import { listRoutes } from './lists.ts';
 import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
-import { presenter } from './present.ts';
+import { presenter, type Reader } from './present.ts';
 import { refusedRoute } from './refused-publishes.ts';
 import { changeable, readOnly, streamName, streamSchema, toleratedFields } from './schema.ts';
 import { timelineRoute } from './timeline-route.ts';
@@ -32,7 +32,7 @@ export function routes(kit: StreamsKit): AnyElysia {
   const ignored = { readOnly: [...readOnly, ...Object.keys(derived.schemas)], optional: toleratedFields };
   const creation = bodyReader({ ...changes, name: streamName } as Record<string, TSchema>, ignored);
   const change = bodyReader(changes, ignored);
-  const present = presenter(kit);
+  const answer = answering(kit);
   const shown = streamSchema(fields, derived);
   const places = quota({
     clock: kit.clock,
@@ -54,7 +54,7 @@ export function routes(kit: StreamsKit): AnyElysia {
           await places.admit(principal.accountId);
           await create(body, { principal, id, kit }).catch(unlessThere);
         }
-        return Response.json(await present(await owned(principal, { id, kit }), caller), { status: 201 });
+        return answer(id, { caller, principal, status: 201 });
       }),
       says('Creates a stream. 201 with the stream.', {
         name: 'createStream',
@@ -65,8 +65,8 @@ export function routes(kit: StreamsKit): AnyElysia {
     )
     .get(
       '/api/stream/:id',
-      keyed(async ({ request, params: { id }, principal }) =>
-        Response.json(await present(await owned(principal, { id, kit }), kit.caller(request))),
+      keyed(({ request, params: { id = '' }, principal }) =>
+        answer(id, { caller: kit.caller(request), principal }),
       ),
       says('One stream or session.', {
         name: 'getStream',
@@ -105,10 +105,22 @@ export function routes(kit: StreamsKit): AnyElysia {
     .use(broadcastRoutes(kit));
 }
 
+/** Answers with a stream or session of the account as it is now. Fault `stream.not_found` (404). */
+function answering(kit: StreamsKit) {
+  const present = presenter(kit);
+  return async (
+    id: string,
+    { status = 200, caller, principal }: Reader & { readonly status?: number },
+  ): Promise<Response> => {
+    const document = await owned(principal, { id, kit });
+    return Response.json(await present(document, { caller, principal }), { status });
+  };
+}
+
 /** What is done to the broadcast of a stream and to its key. */
 function broadcastRoutes(kit: StreamsKit): AnyElysia {
   const { keyed, once } = keyedRoutes(kit);
-  const present = presenter(kit);
+  const answer = answering(kit);
   const shown = streamSchema(kit.resources.fields(stream), kit.resources.derived(stream));
   return new Elysia()
     .delete(
@@ -134,7 +146,7 @@ function broadcastRoutes(kit: StreamsKit): AnyElysia {
         await kit.actors
           .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt}` })
           .catch(deletedMeanwhile(id));
-        return Response.json(await present(await owned(principal, { id, kit }), caller));
+        return answer(id, { caller, principal });
       }),
       says('Gives the stream a new key; the old one stops working at once. 200 with the stream.', {
         name: 'rotateStreamKey',

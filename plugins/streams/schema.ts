@@ -60,11 +60,11 @@ export const ownFields = {
   }),
   createdByTokenName: Type.String({ examples: ['Studio'] }),
   streamKey: optional.string({
-    description: 'Secret of the encoder; not of sessions.',
+    description: 'Secret of the encoder; not of sessions. Only for API keys that may PATCH the stream.',
     examples: ['x3k9-a8fh-20pq-7mzc'],
   }),
   ingestUrl: optional.string({
-    description: 'URL for the encoder, with the key: a secret. Not of sessions.',
+    description: 'URL for the encoder, with the key: a secret. Shown where `streamKey` is.',
     examples: ['rtmp://video.example.com:1935/live/x3k9-a8fh-20pq-7mzc'],
   }),
   ingest: Type.Optional(

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findFreePort } from '../kit/free-ports.ts';
 import { type CommandLine, commandLine } from './harness/command-line.ts';
 import { type HookReceiver, startHookReceiver } from './harness/hook-receiver.ts';
-import { type Server, startServer } from './harness/server.ts';
+import { root, type Server, startServer } from './harness/server.ts';
 import { until } from './harness/wait.ts';
 
 /** Enough that it is not sent before a person can interrupt it. */
@@ -19,11 +19,18 @@ let user: CommandLine;
 let receiver: HookReceiver;
 /** A film of 3 s. */
 let film: string;
+/** Of the server: it has a plugin from outside. */
+let config: string;
 
 beforeAll(async () => {
   user = commandLine();
+  config = join(user.home, 'millrace.yaml');
+  writeFileSync(
+    config,
+    `plugins:\n  ${join(root, 'examples/views')}: {}\n  tasks: { ipfs: { driver: local } }\n`,
+  );
   [server, receiver] = await Promise.all([
-    startServer({ env: { MILLRACE_PLUGINS__TASKS__IPFS: '{"driver": "local"}' } }),
+    startServer({ env: { MILLRACE_CONFIG: config } }),
     startHookReceiver(),
   ]);
   film = join(user.home, 'film.mp4');
@@ -67,20 +74,40 @@ test.concurrent('login stores the key for its server alone, in a file that only 
   expect(readdirSync(stranger.home)).not.toContain('.config');
 });
 
+test.concurrent('a plugin of the config has a command of its own', async () => {
+  const { playbackId } = await server.api.createStream({ name: 'Counted' });
+  expect(await user.run('views', '--id', playbackId)).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('no command views'),
+  });
+  const words = ['views', '--config', config];
+  expect(await user.run(...words, '--id', playbackId)).toEqual({
+    code: 0,
+    out: '0 viewers, 0 s watched\n',
+    error: '',
+  });
+  expect(await user.run(...words, '--id', 'nobody-has-it')).toMatchObject({
+    code: 1,
+    error: expect.stringContaining('no video of this playback id'),
+  });
+});
+
 test.concurrent('exit codes say what is wrong: 69, 77, 78 and 2', async () => {
   await using other = commandLine();
   const nobody = `http://127.0.0.1:${await findFreePort()}`;
   const scoped = await server.api.request('POST', '/api/api-token', {
     name: 'reads tasks',
-    access: { rules: [{ resources: ['task'], methods: ['get'] }] },
+    access: { rules: [{ resources: ['task', 'stream', 'stream/*'], methods: ['get'] }] },
   });
+  const { id } = await server.api.createStream({ name: 'Hidden key' });
   const { key } = (await scoped.json()) as { key: string };
   const started = (words: string[], env: Record<string, string>) => other.start(words, { env }).ended();
-  const [away, wrong, scopedList, scopedCreate, badUrl] = await Promise.all([
+  const [away, wrong, scopedList, scopedCreate, hidden, badUrl] = await Promise.all([
     started(['stream', 'list'], { MILLRACE_URL: nobody, MILLRACE_KEY: 'k' }),
     started(['stream', 'list'], { MILLRACE_URL: server.url, MILLRACE_KEY: 'k' }),
     started(['task', 'list'], { MILLRACE_URL: server.url, MILLRACE_KEY: key }),
     started(['stream', 'create', 'x'], { MILLRACE_URL: server.url, MILLRACE_KEY: key }),
+    started(['stream', 'key', id], { MILLRACE_URL: server.url, MILLRACE_KEY: key }),
     started(['stream', 'list'], { MILLRACE_URL: 'nonsense', MILLRACE_KEY: 'k' }),
   ]);
   expect(away).toMatchObject({
@@ -91,6 +118,7 @@ test.concurrent('exit codes say what is wrong: 69, 77, 78 and 2', async () => {
   expect(wrong).toMatchObject({ code: 77, error: expect.stringContaining('does not accept the API key') });
   expect(scopedList.code).toBe(0);
   expect(scopedCreate).toMatchObject({ code: 77, error: expect.stringContaining('may not do this') });
+  expect(hidden).toMatchObject({ code: 77, out: '', error: expect.stringContaining('does not show it') });
   expect(badUrl).toMatchObject({ code: 78, error: expect.stringContaining('MILLRACE_URL: expected a URL') });
   expect(await user.run('stream', 'show', 'no-such-stream')).toMatchObject({
     code: 1,

@@ -35,7 +35,7 @@ export function Page() {
         html`<section class="card stack" aria-label="Encoder">
             <h2><span class="step">2</span> Encoder</h2>
             <${ChooseEncoder} chosen=${encoder.id} onChoose=${choose} />
-            <${Settings} encoder=${encoder} ingest=${stream.ingest} />
+            <${Settings} encoder=${encoder} stream=${stream} />
           </section>
           <${Listening} key=${id} encoder=${encoder} stream=${stream} points=${watched.points} />`
       }
@@ -103,7 +103,9 @@ function ChooseEncoder({ chosen, onChoose }) {
   </fieldset>`;
 }
 
-function Settings({ encoder, ingest }) {
+function Settings({ encoder, stream: { ingest, streamKey } }) {
+  if (!streamKey)
+    return html`<${Problem} text="Your API key may not change this stream, so it does not show the stream key. Ask someone whose key may." />`;
   if (!ingest)
     return html`<${Problem} text="This server takes no broadcasts: it has no address for encoders." />`;
   const command = encoder.command?.(ingest);

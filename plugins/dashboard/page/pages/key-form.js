@@ -6,6 +6,14 @@ import { useOpenapi } from '../lib/openapi.js';
 import { Dialog, Field, Problem } from '../lib/parts.js';
 import { accessLines, choicesOf, methods, resourcesOf, rulesOf } from '../lib/scopes.js';
 
+/** Days that a key may be asked to live. */
+const lives = [
+  ['', 'Never'],
+  ['1', 'In a day'],
+  ['30', 'In 30 days'],
+  ['365', 'In a year'],
+];
+
 /** `onDone(token)` with the key, which the server shows once. */
 export function KeyForm({ onClose, onDone }) {
   const resources = resourcesOf(useOpenapi());
@@ -13,6 +21,7 @@ export function KeyForm({ onClose, onDone }) {
   const [isAll, setAll] = useState(false);
   const [chosen, setChosen] = useState(new Set());
   const [origins, setOrigins] = useState('');
+  const [days, setDays] = useState('');
   const { run, isBusy, problem } = useWrite();
   const allowedOrigins = origins.split(/\s+/).filter((origin) => origin !== '');
   const access = {
@@ -21,7 +30,8 @@ export function KeyForm({ onClose, onDone }) {
   };
   const save = async (event) => {
     event.preventDefault();
-    const token = await run(() => call('POST', '/api/api-token', { body: { name, access } }));
+    const expiry = days === '' ? {} : { expiresAt: Date.now() + Number(days) * 86_400_000 };
+    const token = await run(() => call('POST', '/api/api-token', { body: { name, access, ...expiry } }));
     if (token) onDone(token);
   };
   return html`<${Dialog} title="Create a key" className="wide" onClose=${onClose}>
@@ -38,6 +48,11 @@ export function KeyForm({ onClose, onDone }) {
       </div>
       <${Field} label="Origins" hint="Browser pages that may use it, such as https://studio.example. Empty: none">
         <input name="origins" value=${origins} onInput=${({ target }) => setOrigins(target.value)} />
+      <//>
+      <${Field} label="Expires" hint="A key that you make never lives longer than your own">
+        <select name="expires" value=${days} onChange=${({ target }) => setDays(target.value)}>
+          ${lives.map(([value, title]) => html`<option value=${value}>${title}</option>`)}
+        </select>
       <//>
       <${Problem} text=${problem} />
       <div class="row">

@@ -44,12 +44,16 @@ export function Page() {
 
 function columnsOf(setDeleting) {
   return [
-    { title: 'Name', order: 'name', cell: ({ name }) => name },
+    { title: 'Name', order: 'name', cell: (token) => html`<${Name} token=${token} />` },
     { title: 'Id', cell: ({ id }) => html`<${Id} id=${id} />` },
     { title: 'May do', cell: (token) => html`<${Access} token=${token} />` },
     {
       title: 'Origins',
       cell: ({ access: { cors } }) => cors?.allowedOrigins.join(', ') || 'No browser page',
+    },
+    {
+      title: 'Last used',
+      cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'Never' : html`<${Time} at=${lastUsedAt} />`),
     },
     { title: 'Created', order: 'createdAt', cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
     {
@@ -60,6 +64,12 @@ function columnsOf(setDeleting) {
         html`<button class="copy" type="button" aria-label=${`Delete ${token.name}`} onClick=${() => setDeleting(token)}>Delete</button>`,
     },
   ];
+}
+
+function Name({ token: { name, expiresAt } }) {
+  if (expiresAt === undefined) return name;
+  const word = expiresAt <= Date.now() ? 'expired' : 'expires';
+  return html`${name} <span class="muted">${word} <${Time} at=${expiresAt} /></span>`;
 }
 
 function Access({ token }) {
@@ -78,11 +88,14 @@ function Made({ token: { name, key }, onClose }) {
 
 function Deletion({ token: { id, name }, onClose, onDone }) {
   const { run, problem } = useWrite();
+  const [isCascade, setCascade] = useState(false);
   const remove = async () => {
-    if (await run(() => call('DELETE', `/api/api-token/${id}`))) onDone();
+    const query = isCascade ? { cascade: 1 } : {};
+    if (await run(() => call('DELETE', `/api/api-token/${id}`, { query }))) onDone();
   };
   return html`<${Confirm} title=${`Delete the key ${name}?`} action="Delete the key" problem=${problem} onDo=${remove} onClose=${onClose}>
     <p>It stops working at once, and programs that use it are refused. This cannot be undone.</p>
+    <label class="row"><input type="checkbox" checked=${isCascade} onChange=${({ target }) => setCascade(target.checked)} /> Also delete the keys that it made, and those that they made</label>
     ${access.value?.id === id && html`<p class="problem">You are signed in with this key. You will be signed out.</p>`}
   <//>`;
 }
