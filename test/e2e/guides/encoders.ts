@@ -7,6 +7,25 @@ import { api, broadcasts, onAir, type Step, sh, soon } from './steps.ts';
 
 const stream = (run: PageRun) => run.world.server.api.getStream(run.variable('STREAM_ID'));
 
+/** ffmpeg waits for SRT, and another sends that. */
+const convertsSrt: Step = {
+  languages: ['sh'],
+  async run(run, block) {
+    run.replace('0.0.0.0:9000', `127.0.0.1:${await findFreePort()}`);
+    const input = ['-re', '-stream_loop', '-1', '-i', run.world.film, '-c', 'copy'];
+    const send = () => ffmpeg(...input, '-f', 'mpegts', run.here('srt://0.0.0.0:9000'));
+    let [converter, sender] = [run.start(block), send()];
+    await soon('the stream on the air', async () => {
+      // One of them may have come too early, and the other ended with it.
+      if (!converter.isRunning) converter = run.start(block);
+      if (!sender.isRunning) sender = send();
+      return (await stream(run)).isActive;
+    });
+    await sender[Symbol.asyncDispose]();
+    await converter.interrupt();
+  },
+};
+
 /** Steps of the pages about encoders: what runs each block, in the order of the page. */
 export const encoderPages: Record<string, readonly Step[]> = {
   'obs.md': [
@@ -78,20 +97,6 @@ export const encoderPages: Record<string, readonly Step[]> = {
           key: expect.stringMatching(/^••••/),
         }),
     }),
-    sh({
-      before: async (run) => run.replace('0.0.0.0:9000', `127.0.0.1:${await findFreePort()}`),
-      during: async (run) => {
-        const to = run.here('srt://0.0.0.0:9000');
-        const send = () =>
-          ffmpeg('-re', '-stream_loop', '-1', '-i', run.world.film, '-c', 'copy', '-f', 'mpegts', to);
-        let sender = send();
-        await soon('the stream on the air', async () => {
-          // The converter may not listen yet.
-          if (!sender.isRunning) sender = send();
-          return (await stream(run)).isActive;
-        });
-        await sender[Symbol.asyncDispose]();
-      },
-    }),
+    convertsSrt,
   ],
 };
