@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { blocksIn } from '../../docs/code-blocks.ts';
 import { broadcast } from '../harness/ffmpeg.ts';
 import { root } from '../harness/server.ts';
+import { canRun, commandsOfGoLive, runCommand } from './commands.ts';
 import { encoderPages } from './encoders.ts';
 import { filmPages } from './films.ts';
 import { hookPages } from './hooks.ts';
@@ -52,6 +53,16 @@ test.concurrent.each(pages)(
       await onAir(run);
     }
     await runPage(run, page, (name === undefined ? otherPages[page] : guides[name]) ?? []);
+  },
+  480_000,
+);
+
+test.concurrent.each(commandsOfGoLive.filter(canRun))(
+  'the command of Go live for $id',
+  async (encoder) => {
+    await using run = pageRun(world);
+    await runPage(run, index, variables);
+    await runCommand(run, encoder);
   },
   480_000,
 );
