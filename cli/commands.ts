@@ -97,6 +97,8 @@ function read(command: Command, words: readonly string[]): Given | string {
     });
     const count = positionals.length;
     if (count < least) return 'an argument is missing.';
+    // As of a variable of the shell that is not set.
+    if (positionals.includes('')) return 'an argument is empty.';
     if (count > most) return `there is an argument too many: ${positionals[most]}`;
     return { arguments: positionals, options: values as Given['options'] };
   } catch (error) {

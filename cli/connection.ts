@@ -58,6 +58,9 @@ export function serverUrl(given: string): string | undefined {
   return `${origin}${pathname}`.replace(/\/+$/, '');
 }
 
+/** What a key can consist of: it is sent in a header. */
+export const keyPattern = /^[!-~]+$/;
+
 /** Rejects with a `Failure` where there is no key. */
 export async function connectionOf(given: Given): Promise<Connection> {
   const { url, key } = await placeOf(given);
@@ -66,28 +69,60 @@ export async function connectionOf(given: Given): Promise<Connection> {
       `there is no API key for ${url}. Run \`millrace login\`, or set MILLRACE_KEY.`,
       exits.notAllowed,
     );
+  if (!keyPattern.test(key))
+    throw new Failure('the API key has characters that no key has. Copy it again.', exits.notAllowed);
   return { client: clientOf({ url, key }), url, key, isJson: given.options.json === true };
 }
 
-/** `onAnswer` is called with each success, such as that of an event stream which then stays open. */
-export function clientOf({ url, key }: Place, onAnswer?: (request: Request) => void): Client {
+/** A server that says nothing for so long is taken as away, ms. */
+const longestSilence = 60_000;
+
+/**
+ * `onAnswer` is called with each success, such as that of an event stream which then stays open. `silence`: ms without an answer after
+ * which the server cannot be reached.
+ */
+export function clientOf(
+  { url, key }: Place,
+  { onAnswer, silence = longestSilence }: { onAnswer?: () => void; silence?: number } = {},
+): Client {
   return millrace({
     baseUrl: url,
     ...(key !== undefined && { key }),
     async fetch(request) {
-      const response = await fetch(request).catch((error: unknown) => {
-        request.signal.throwIfAborted();
-        throw unreachable(url, error);
-      });
-      if (response.ok) onAnswer?.(request);
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(new Error(`no answer in ${silence / 1000} s`)), silence);
+      const signal = AbortSignal.any([request.signal, late.signal]);
+      const response = await fetch(request, { signal })
+        .catch((error: unknown) => {
+          request.signal.throwIfAborted();
+          throw unreachable(url, late.signal.aborted ? late.signal.reason : error);
+        })
+        .finally(() => clearTimeout(timer));
+      if (!response.ok) return response;
+      if (isPage(response)) throw stranger(url, response.status);
+      onAnswer?.();
       return response;
     },
   });
 }
 
+/** Another server, such as one for web sites, answers everything with a page; no call of an API does. */
+function isPage({ headers }: Response): boolean {
+  return /^text\/html\b/i.test(headers.get('content-type') ?? '');
+}
+
+/** @param status what it answered with */
+export function stranger(url: string, status: number): Failure {
+  return new Failure(`${url} answers, but not as a Millrace server does (${status}). Check the URL.`);
+}
+
 function unreachable(url: string, error: unknown): Failure {
   const why =
     error instanceof Error ? error.message.replace(/[.?\s]*( Is the computer.*)?$/, '') : String(error);
+  if (/redirect/i.test(why))
+    return new Failure(
+      `${url} sends elsewhere, and no key goes there. Name the server by the URL that it sends to, such as one with https.`,
+    );
   return new Failure(
     `the server at ${url} cannot be reached (${why}). Start it, or name another one with --server.`,
     exits.unreachable,

@@ -24,7 +24,7 @@ export async function readCredentials(): Promise<Credentials | undefined> {
   const content = await readPrivate(file);
   if (content === undefined) return undefined;
   const { server, key } = content as Partial<Record<keyof Credentials, unknown>>;
-  if (typeof server !== 'string' || typeof key !== 'string') throw damaged(file);
+  if (typeof server !== 'string' || typeof key !== 'string') throw new Damaged(file);
   return { server, key };
 }
 
@@ -45,7 +45,7 @@ export async function readPrivate(file: string): Promise<object | undefined> {
   } catch {
     // Said below; the message of the parser quotes the file, which holds secrets.
   }
-  throw damaged(file);
+  throw new Damaged(file);
 }
 
 /** Writes a JSON file that only this user can read. A crash leaves the old one. */
@@ -58,6 +58,9 @@ export async function writePrivate(file: string, content: object): Promise<void>
   await rename(part, file);
 }
 
-function damaged(file: string): Failure {
-  return new Failure(`${file} is damaged. Delete it, and run \`millrace login\` again.`, exits.config);
+/** A file that holds something else than what this program writes there. */
+export class Damaged extends Failure {
+  constructor(file: string) {
+    super(`${file} is damaged. Delete it, and run \`millrace login\` again.`, exits.config);
+  }
 }

@@ -49,9 +49,11 @@ export async function wantedOf({ options }: Given, { client }: Connection): Prom
 /** The events, and a line on the standard error when the server has begun to send them. */
 export function followed(connection: Connection, wanted: EventOptions): AsyncGenerator<MillraceEvent> {
   let connections = 0;
-  const client = clientOf(connection, () => {
-    connections += 1;
-    complain(connections === 1 ? `Connected to ${connection.url}.` : 'Connected again.');
+  const client = clientOf(connection, {
+    onAnswer() {
+      connections += 1;
+      complain(connections === 1 ? `Connected to ${connection.url}.` : 'Connected again.');
+    },
   });
   return client.events(wanted);
 }

@@ -5,6 +5,9 @@ import { exits, Failure } from './command.ts';
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof MillraceError) return refused(error);
+  // An answer that was cut off, or is none of this program.
+  if (error instanceof SyntaxError && /JSON/.test(error.message))
+    return new Failure('the server answered with something that is no JSON. Check the URL, and try again.');
   // Of the system, such as a file that is missing or a disk that is full.
   if (error instanceof Error && 'syscall' in error) return new Failure(`${error.message}.`);
   return undefined;

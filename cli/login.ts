@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { MillraceError } from '../sdk/client/index.ts';
 import { type Command, exits, Failure, print } from './command.ts';
-import { clientOf, placeOf, serverOptions, serverUrl } from './connection.ts';
+import { clientOf, keyPattern, placeOf, serverOptions, serverUrl, stranger } from './connection.ts';
 import { credentialsFile, storeCredentials } from './credentials.ts';
 
 /** Stores a server and a key, so that other commands need not name them. */
@@ -19,7 +19,7 @@ export const login: Command = {
     const isNamed = given.options.server !== undefined || process.env.MILLRACE_URL !== undefined;
     const server = isNamed || !process.stdin.isTTY ? place.url : await askServer(place.url);
     const key = given.options.key ?? process.env.MILLRACE_KEY ?? (await askKey(server));
-    if (typeof key !== 'string' || !/^[!-~]+$/.test(key))
+    if (typeof key !== 'string' || !keyPattern.test(key))
       throw new Failure('there is no key: give one with --key, or as the standard input.', exits.usage);
     await check({ url: server, key });
     await storeCredentials({ server, key });
@@ -36,13 +36,12 @@ export const login: Command = {
 /** Rejects when the server is no Millrace, or does not know the key. Which calls the key may make is no matter here. */
 async function check(place: { url: string; key: string }): Promise<void> {
   try {
-    await clientOf(place).request({ method: 'GET', path: '/api/api-token/current' });
+    const answer = await clientOf(place).request({ method: 'GET', path: '/api/api-token/current' });
+    const { userId } = (await answer.json().catch(() => ({}))) as { userId?: unknown };
+    if (typeof userId !== 'string') throw stranger(place.url, answer.status);
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
-    if (error.code.startsWith('http.'))
-      throw new Failure(
-        `${place.url} answers, but not as a Millrace server does (${error.status}). Check the URL.`,
-      );
+    if (error.code.startsWith('http.')) throw stranger(place.url, error.status);
     if (error.status === 401)
       throw new Failure(
         `the server does not accept this key, so it was not stored. Make one in the dashboard, or use the bootstrap key. (${error.message})`,

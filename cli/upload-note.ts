@@ -3,7 +3,7 @@ import { realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exits, Failure } from './command.ts';
 import type { Connection } from './connection.ts';
-import { configFolder, readPrivate, writePrivate } from './credentials.ts';
+import { configFolder, Damaged, readPrivate, writePrivate } from './credentials.ts';
 
 /** What is kept of an upload until it is done, so that the same command continues it. The URLs are secrets. */
 export interface UploadNote {
@@ -32,10 +32,15 @@ export async function filmOf(given: string, { url, key }: Connection): Promise<F
   return { path, size: found.size, note: join(configFolder(), 'uploads', `${hash}.json`) };
 }
 
+/** Undefined where there is none, or a damaged one, which a power cut may leave: the upload begins anew then. */
 export async function readNote({ note }: Film): Promise<UploadNote | undefined> {
-  const content = (await readPrivate(note)) as Partial<UploadNote> | undefined;
-  const { tusEndpoint, assetId, taskId } = content ?? {};
-  return tusEndpoint && assetId && taskId ? (content as UploadNote) : undefined;
+  const content = await readPrivate(note).catch((error: unknown) => {
+    if (error instanceof Damaged) return undefined;
+    throw error;
+  });
+  const { tusEndpoint, assetId, taskId, uploadUrl = '' } = (content ?? {}) as Partial<UploadNote>;
+  const isWhole = [tusEndpoint, assetId, taskId, uploadUrl].every((one) => typeof one === 'string');
+  return isWhole ? (content as UploadNote) : undefined;
 }
 
 export async function writeNote({ note }: Film, content: UploadNote): Promise<void> {

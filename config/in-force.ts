@@ -10,7 +10,10 @@ const dots = '••••';
 /** A password of one letter is in every second word: it is hidden at its own key alone. */
 const shortestSecret = 6;
 /** Of keys that no schema marks: a plugin from outside may have forgotten to. */
-const secretName = /secret|password|passphrase|token|authorization|credential|api_?key|private_?key/i;
+const secretName =
+  /secret|passw|passphrase|token|auth$|authorization|credential|cookie|signature|jwt|(api|private|signing|encryption|account)[-_]?key|^pass$|^pwd$/i;
+/** PEM, whatever its key is called. */
+const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 /**
  * Every key of the config with its value and where that is from, in the order of the schema. Secrets are hidden: what a schema marks,
@@ -27,7 +30,9 @@ export function configInForce(config: Config, options: InForceOptions): ConfigFa
     path: readonly string[],
     { schemas, value }: { schemas: readonly TSchema[]; value: unknown },
   ) => {
-    const shown = shownValue(value, { schemas, name: path.at(-1) ?? '', known });
+    // The name of a plugin says nothing about its keys.
+    const named = path.slice(path[0] === 'plugins' ? 2 : 0).findLast((name) => secretName.test(name));
+    const shown = shownValue(value, { schemas, name: named ?? path.at(-1) ?? '', known });
     facts.push({
       ...{ key: path.join('.'), ...(shown !== undefined && { value: shown }) },
       source: sourceOf(path, { given, environment }),
@@ -94,17 +99,31 @@ function shownValue(value: unknown, { schemas, name, known }: Shown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([field, one]) => [
       field,
-      shownValue(one, { schemas: schemas.flatMap((schema) => fieldOf(schema, field)), name: field, known }),
+      shownValue(one, {
+        schemas: schemas.flatMap((schema) => fieldOf(schema, field)),
+        // What is below `credentials` is one of them, whatever it is called.
+        name: secretName.test(name) ? name : field,
+        known,
+      }),
     ]),
   );
 }
 
-/** In URLs, and wherever else a known secret stands. */
+/** In URLs and the like, and wherever else a known secret stands. */
 function withoutPasswords(text: string, known: readonly string[]): string {
-  const plain = text
-    .replace(/\/\/([^/@\s:]*):[^/@\s]*@/g, `//$1:${dots}@`)
-    .replace(/\/\/[^/@\s:]+@/g, `//${dots}@`);
-  return known.reduce((rest, secret) => rest.replaceAll(secret, dots), plain);
+  if (privateKey.test(text)) return dots;
+  return (
+    known
+      .reduce((rest, secret) => rest.replaceAll(secret, dots), text)
+      // Up to the last `@` before the path: a password may hold one.
+      .replace(/\/\/([^/?#\s:@]*):[^/?#\s]*@/g, `//$1:${dots}@`)
+      .replace(/\/\/[^/?#\s:]+@/g, `//${dots}@`)
+      .replace(/([?&;])([^=?&;#\s]+)=([^?&;#\s]*)/g, (pair, before: string, name: string) =>
+        secretName.test(name) || /^(sig|key|x-amz-signature)$/i.test(name)
+          ? `${before}${name}=${dots}`
+          : pair,
+      )
+  );
 }
 
 function isMarked(schema: TSchema): boolean {

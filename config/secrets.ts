@@ -27,11 +27,18 @@ export function concealed(text: string, secrets: readonly string[]): string {
 
 function secretsIn(schema: TSchema, value: unknown): string[] {
   if (schema.isSecret === true) return typeof value === 'string' ? [value] : [];
-  if (value === null || typeof value !== 'object') return [];
-  if (Array.isArray(value)) return value.flatMap((one) => (schema.items ? secretsIn(schema.items, one) : []));
-  return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).flatMap(([name, inner]) =>
-    Object.hasOwn(value, name) ? secretsIn(inner, (value as Record<string, unknown>)[name]) : [],
-  );
+  const parts = [...(schema.anyOf ?? []), ...(schema.allOf ?? [])] as TSchema[];
+  const found = parts.flatMap((part) => secretsIn(part, value));
+  if (value === null || typeof value !== 'object') return found;
+  if (Array.isArray(value))
+    return [...found, ...value.flatMap((one) => (schema.items ? secretsIn(schema.items, one) : []))];
+  const named = (schema.properties ?? {}) as Record<string, TSchema>;
+  const others = Object.values((schema.patternProperties ?? {}) as Record<string, TSchema>);
+  const inside = Object.entries(value).flatMap(([name, one]) => {
+    const schemas = Object.hasOwn(named, name) ? [named[name] as TSchema] : others;
+    return schemas.flatMap((inner) => secretsIn(inner, one));
+  });
+  return [...found, ...inside];
 }
 
 /** As it stands in the URL, and as it is meant. */

@@ -32,7 +32,7 @@ export function keyedRoutes(kit: Kit, options: AuthenticationOptions = {}): Keye
         const response = await answer({ request, params, principal });
         if ((isAudited ?? request.method === 'DELETE') && response.ok)
           await audit({ request, principal, route, target: params?.id }, kit);
-        return response;
+        return unstored(response);
       },
     once:
       (answer, { isSecret, isAudited } = {}) =>
@@ -44,9 +44,17 @@ export function keyedRoutes(kit: Kit, options: AuthenticationOptions = {}): Keye
             await audit({ request, principal, route, target: params?.id ?? attempt.id }, kit);
           return response;
         };
-        return once(request, { ...(isSecret && { isSecret }), account: principal.accountId, run });
+        return unstored(
+          await once(request, { ...(isSecret && { isSecret }), account: principal.accountId, run }),
+        );
       },
   };
+}
+
+/** No cache keeps what a key may see: there are secrets in it, and it is another one a moment later. */
+export function unstored(response: Response): Response {
+  if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
+  return response;
 }
 
 export interface KeyedRoutes {

@@ -1,7 +1,8 @@
 import { Fault } from '../../core/base/fault.ts';
+import { networkOf } from '../../core/base/network.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 
-/** Wrong codes from one address within `period`; then even a right one is refused until it is over. */
+/** Wrong codes from one address, or one /64 of IPv6, within `period`; then even a right one is refused until it is over. */
 const maxWrong = 20;
 /** ms */
 const period = 60_000;
@@ -22,12 +23,13 @@ export class GuessLimit {
    * address that has guessed too often.
    */
   count(address = ''): void {
+    const network = networkOf(address);
     const now = this.#clock.now();
-    let own = this.#guesses.get(address);
+    let own = this.#guesses.get(network);
     if (!own || own.since + period <= now) {
       own = { wrong: 0, since: now };
-      this.#guesses.delete(address);
-      this.#guesses.set(address, own);
+      this.#guesses.delete(network);
+      this.#guesses.set(network, own);
       if (this.#guesses.size > maxAddresses)
         this.#guesses.delete(this.#guesses.keys().next().value as string);
     }
@@ -42,7 +44,7 @@ export class GuessLimit {
   }
 
   right(address = ''): void {
-    const own = this.#guesses.get(address);
+    const own = this.#guesses.get(networkOf(address));
     if (own) own.wrong -= 1;
   }
 }

@@ -9,7 +9,7 @@ import { noted } from '../../core/http/audit.ts';
 import { authenticator, type Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { keyedRoutes } from '../../core/http/keyed.ts';
+import { keyedRoutes, unstored } from '../../core/http/keyed.ts';
 import { json, momentSchema, storeFaults } from '../../core/http/operation.ts';
 import type { Quota } from '../../core/http/quota.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
@@ -99,7 +99,7 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
         guesses.right(address);
         const { key, keyId, account, id: target } = made;
         await noted({ account, actor: account, keyId, address, action, target }, kit);
-        return Response.json({ key });
+        return unstored(Response.json({ key }));
       },
       says(
         'Takes a sign-in code and answers a new API key of its account, named "Dashboard". The code then works no more.',

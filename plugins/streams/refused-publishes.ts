@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
+import { networkOf } from '../../core/base/network.ts';
 import { object, oneOf, optional } from '../../core/base/schema.ts';
 import { sideBySide } from '../../core/base/side-by-side.ts';
 import { says } from '../../core/http/http.ts';
@@ -79,7 +80,7 @@ export function refusedRoute(kit: StreamsKit): AnyElysia {
       const shown = (await refusedEverywhere(kit, request.signal))
         .map((one) => ({ ...one, isYours: isSamePlace(one.address, address) }))
         .filter(({ isYours }) => isYours || principal.isAdmin);
-      return Response.json(shown.slice(0, most), { headers: { 'cache-control': 'no-store' } });
+      return Response.json(shown.slice(0, most));
     }),
     says(
       'The last refused publishes, newest first: those from the address of the caller, and all of them for keys of the admin account.',
@@ -116,9 +117,9 @@ async function refusedEverywhere(kit: StreamsKit, signal: AbortSignal): Promise<
   return all.sort((a, b) => b.at - a.at);
 }
 
-/** The encoder and the browser of one machine may take different loopback addresses. */
+/** Machines of one household have one IPv4 address, or one /64 of IPv6; those of one machine may take different loopback addresses. */
 function isSamePlace(one: string, other: string): boolean {
-  return one === other || (isLoopback(one) && isLoopback(other));
+  return networkOf(one) === networkOf(other) || (isLoopback(one) && isLoopback(other));
 }
 
 function isLoopback(address: string): boolean {
@@ -148,7 +149,10 @@ const refusedSchema = object(
         'This stream key is unknown. Copy the streamKey of the stream again: it may have been rotated.',
       ],
     }),
-    isYours: Type.Boolean({ description: 'It came from the address of the caller.', examples: [true] }),
+    isYours: Type.Boolean({
+      description: 'It came from the address of the caller, or from the same /64 of IPv6.',
+      examples: [true],
+    }),
   },
   { $id: 'RefusedPublish' },
 );

@@ -294,7 +294,7 @@ export type RefusedPublish = {
   readonly reason: 'unknown_key' | 'missing_key' | 'unknown_app' | 'suspended' | 'busy' | 'not_allowed' | 'unavailable';
   /** What the encoder was told. */
   readonly message: string;
-  /** It came from the address of the caller. */
+  /** It came from the address of the caller, or from the same /64 of IPv6. */
   readonly isYours: boolean;
 };
 

@@ -77,7 +77,8 @@ function newKey(): string {
 function nextPage(call: CallRequest, link: string | null): CallRequest | undefined {
   const [, address] = /<([^>]+)>; *rel="next"/.exec(link ?? '') ?? [];
   if (address === undefined) return undefined;
-  return { ...call, query: Object.fromEntries(new URL(address).searchParams) };
+  const { searchParams } = new URL(address, 'http://server.invalid');
+  return { ...call, query: Object.fromEntries(searchParams) };
 }
 
 async function answerOf(response: Response): Promise<unknown> {

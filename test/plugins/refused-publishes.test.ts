@@ -27,6 +27,16 @@ describe('a refused publish', () => {
     expect(JSON.stringify(own)).not.toContain(wrong);
   });
 
+  it('is shown in the network of an IPv6 address, where each machine has its own', async () => {
+    await using w = await world({ plugins });
+    const { key } = await anotherAccount(w);
+    await w.media.publish('abcd-efgh-ijkl-3f9a', { address: '2001:db8:1:2::7' });
+    expect(await refused(w, { key, peer: '2001:db8:1:2:a:b:c:d' })).toMatchObject([{ isYours: true }]);
+    expect(await refused(w, { key, peer: '2001:db8:1:3::7' })).toEqual([]);
+    // The connection is gone, and with it the address.
+    expect(await refused(w, { key, peer: '' })).toEqual([]);
+  });
+
   it('is shown to the admin account wherever it came from', async () => {
     await using w = await world({ plugins });
     await w.media.publish('abcd-efgh-ijkl-3f9a', { address: '192.0.2.7' });

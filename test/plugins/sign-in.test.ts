@@ -69,6 +69,17 @@ describe('a sign-in code', () => {
     expect(taken.filter(([, what]) => what === 'sign_in.refused')).toHaveLength(3);
   });
 
+  it('and its key, like every secret, are kept by no cache', async () => {
+    await using w = await world({ plugins });
+    const made = await w.request('POST', '/api/sign-in-code');
+    const taken = await signIn(w, made.body.code);
+    const token = await w.request('POST', '/api/api-token', { body: {} });
+    const stream = await w.request('POST', '/api/stream', { body: { name: 'x' } });
+    const shown = await w.request('GET', `/api/stream/${stream.body.id}`);
+    for (const { status, headers } of [made, taken, token, stream, shown])
+      expect([status < 300, headers.get('cache-control')]).toEqual([true, 'no-store']);
+  });
+
   it('does not outlive the key that asked for it', async () => {
     await using w = await world({ plugins });
     const { body: maker } = await w.request('POST', '/api/api-token', { body: {} });
@@ -142,5 +153,13 @@ describe('who guesses codes', () => {
     expect(await outcome(w, 'guess', '192.0.2.2')).toEqual([403, 'sign_in.refused']);
     await w.advance('1m');
     expect(await outcome(w, code, '192.0.2.1')).toEqual([200, 'signed in']);
+  });
+
+  it('is slowed with all IPv6 addresses of the network', async () => {
+    await using w = await world({ plugins });
+    for (let guess = 0; guess < 20; guess += 1)
+      expect(await outcome(w, `guess${guess}`, `2001:db8:1:2::${guess}`)).toEqual([403, 'sign_in.refused']);
+    expect(await outcome(w, 'guess', '2001:db8:1:2:3:4:5:6')).toEqual([429, 'sign_in.too_many']);
+    expect(await outcome(w, 'guess', '2001:db8:1:3::1')).toEqual([403, 'sign_in.refused']);
   });
 });

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { cursorOf } from '../../core/http/list.ts';
+import type { EventFeed } from '../../core/plugin/events.ts';
 import type { Plugin } from '../../core/plugin/plugin.ts';
+import type { LoggedEvent } from '../../core/ports/store.ts';
+import { timelinePage } from '../../plugins/streams/timeline.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { type World, world } from '../kit/world.ts';
 
@@ -154,6 +158,57 @@ describe('the timeline of a session', () => {
     const access = { rules: [{ resources: ['session/:id/timeline'], methods: ['get'] }] };
     const { body: narrow } = await w.request('POST', '/api/api-token', { body: { access } });
     expect((await w.request('GET', path, { key: narrow.key })).status).toBe(200);
+  });
+
+  it('takes no cursor that somebody made, with a place that is none', async () => {
+    await using w = await world({ plugins });
+    const stream = await w.given.stream();
+    await w.given.broadcast(stream);
+    const id = await sessionOf(w, stream);
+    for (const name of ['NaN', '', '-5', '1.5', '1e300', '0x10', undefined]) {
+      const cursor = cursorOf(
+        { createdAt: 0, id: '', ...(name !== undefined && { name }) },
+        `timeline ${id}`,
+      );
+      const { status, body } = await w.request('GET', `/api/session/${id}/timeline?cursor=${cursor}`);
+      expect([name, status, body.code]).toEqual([name, 422, 'query.invalid']);
+    }
+  });
+
+  it('lets other requests have their turn while it searches a long log', async () => {
+    let turns = 0;
+    let isTicking = true;
+    const tick = () => {
+      turns += 1;
+      if (isTicking) setImmediate(tick);
+    };
+    setImmediate(tick);
+    const seen: number[] = [];
+    const feed: Pick<EventFeed, 'after'> = {
+      async after(position, { limit }) {
+        expect(limit).toBeLessThanOrEqual(200);
+        // The first ones look for the beginning.
+        if (limit > 1) seen.push(turns);
+        return Array.from({ length: limit }, (_, at) => ({
+          ...{ position: position + at + 1, id: 'e', at: 10, type: 'asset.updated', body: '{}' },
+          ...{ account: 'a', stream: 'another', cause: 'c' },
+        })) as unknown as LoggedEvent[];
+      },
+    };
+    const session = { id: 's', account: 'a', streamId: 'st', from: 0, until: Number.POSITIVE_INFINITY };
+    try {
+      const { cursor } = await timelinePage(session, {
+        cursor: null,
+        limit: 20,
+        feed,
+        deliveries: undefined,
+      });
+      expect(cursor).toBeDefined();
+    } finally {
+      isTicking = false;
+    }
+    expect(seen.length).toBeGreaterThan(10);
+    expect(new Set(seen).size).toBeGreaterThan(5);
   });
 
   it('has no deliveries where webhooks are off', async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { networkOf, plainAddress } from '../../runtime/media/rtmp/listener.ts';
+import { networkOf } from '../../core/base/network.ts';
+import { plainAddress } from '../../runtime/media/rtmp/listener.ts';
 
 it('shows IPv4 as IPv4', () => {
   expect(plainAddress('::ffff:192.0.2.7')).toBe('192.0.2.7');

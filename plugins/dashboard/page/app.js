@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { access, call, key, signIn } from './lib/api.js';
+import { access, call, key, signIn, signInNotice } from './lib/api.js';
 import { Dock } from './lib/dock.js';
 import { startEvents } from './lib/events.js';
 import { extensions, loadExtensions, PluginPage, pluginEntries } from './lib/extensions.js';
@@ -8,10 +8,13 @@ import { Frame } from './lib/frame.js';
 import { html } from './lib/html.js';
 import { Bones, Empty, Head, Problem } from './lib/parts.js';
 import { place } from './lib/place.js';
+import { freshKey } from './lib/sign-in-link.js';
 import { SignIn } from './pages/sign-in.js';
 
 /** Pages by the first word of their path; the rest of it is handed to them as `id`. */
 const pages = {
+  // `constructor` is no page.
+  __proto__: null,
   '': () => import('./pages/home.js'),
   'go-live': () => import('./pages/go-live.js'),
   session: () => import('./pages/session.js'),
@@ -28,6 +31,9 @@ const pages = {
   system: () => import('./pages/system.js'),
 };
 
+/** ms after which a page that did not load is asked for again. */
+const again = 2000;
+
 function App() {
   if (!key.value) return html`<${SignIn} />`;
   return html`<${Frame} more=${pluginEntries()}><${Page} /><${Dock} /><//>`;
@@ -38,20 +44,44 @@ function Page() {
   const [loaded, setLoaded] = useState({});
   const load = pages[first];
   useEffect(() => {
-    if (!load) return;
-    load().then(
-      ({ Page }) => setLoaded({ of: first, Page }),
-      () => setLoaded({ of: first, problem: 'This page did not load. Is the server running?' }),
-    );
+    if (!load) return undefined;
+    let isOver = false;
+    let timer;
+    const attempt = () =>
+      load().then(
+        ({ Page }) => isOver || setLoaded({ of: first, Page }),
+        () => {
+          if (isOver) return;
+          setLoaded({ of: first, problem: 'This page did not load. It is tried again by itself.' });
+          timer = setTimeout(attempt, again);
+        },
+      );
+    void attempt();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
   }, [first]);
   const page = load ? undefined : extensions.value.pages.find(({ id }) => id === first);
-  if (page) return html`<${PluginPage} page=${page} id=${rest[0] && decodeURIComponent(rest[0])} />`;
-  if (!load)
+  const id = rest[0] && decoded(rest[0]);
+  if (page) return html`<${PluginPage} page=${page} id=${id} />`;
+  if (!load || (id !== undefined && !idPattern.test(id)))
     return html`<${Head} title="Not found" /><${Empty} title="There is no such page"><a href="/">Go home</a><//>`;
   if (loaded.of !== first) return html`<${Bones} />`;
   if (loaded.problem) return html`<${Problem} text=${loaded.problem} />`;
-  const id = rest.length > 0 ? decodeURIComponent(rest[0]) : undefined;
   return html`<${loaded.Page} id=${id} rest=${rest.slice(1)} key=${id} />`;
+}
+
+/** Ids of the API. One becomes a part of paths and commands, so it must not be able to hold more than a name. */
+const idPattern = /^[\w-]{1,100}$/;
+
+/** As it was meant, or as it stands there where nobody meant it. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** A link that signs in has its code behind the `#`, which never reaches a log. */
@@ -60,14 +90,10 @@ async function takeCode() {
   if (!code) return;
   history.replaceState(null, '', location.pathname + location.search);
   try {
-    const answer = await fetch('/api/sign-in', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ code }),
-    });
-    if (answer.ok) await signIn((await answer.json()).key, { isKept: false });
-  } catch {
-    // The page asks for a key instead.
+    const made = await freshKey(code, { own: key.value });
+    if (made) await signIn(made, { isKept: false });
+  } catch (error) {
+    signInNotice.value = error.message;
   }
 }
 

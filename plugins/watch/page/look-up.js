@@ -22,6 +22,16 @@ export async function lookUp(id, { token = '' } = {}) {
   }
 }
 
+/** The id at the end of the path of a page; as it stands there where it is no UTF-8. */
+export function idOf(path) {
+  const last = path.replace(/\/+$/, '').split('/').pop() ?? '';
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
 /** The HTTP status of a playlist; 0 when there is no answer. */
 export async function statusOf(path, { token }) {
   try {

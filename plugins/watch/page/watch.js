@@ -1,8 +1,9 @@
 /** The watch page: what `Playback` plays, in words, buttons and figures. */
+import { idOf } from './look-up.js';
 import { bufferedEnd } from './pace.js';
 import { Playback } from './playback.js';
 
-const id = decodeURIComponent(location.pathname.replace(/\/+$/, '').split('/').pop() ?? '');
+const id = idOf(location.pathname);
 const Hls = window.Hls?.isSupported() ? window.Hls : undefined;
 const video = element('video');
 const playback = new Playback(id, { video, Hls, show });

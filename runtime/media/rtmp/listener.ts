@@ -1,6 +1,7 @@
 import type { Socket, TCPSocketListener } from 'bun';
 import { Fault } from '../../../core/base/fault.ts';
 import type { Log } from '../../../core/base/log.ts';
+import { networkOf } from '../../../core/base/network.ts';
 import { every } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { freeBytes } from '../../base/copy-bytes.ts';
@@ -240,16 +241,4 @@ function quietly(write: Line, clock: Clock): Line {
 /** An address without the IPv6 prefix of IPv4 addresses, and without its zone. */
 export function plainAddress(address: string): string {
   return (address.startsWith('::ffff:') ? address.slice(7) : address).replace(/%.*$/, '');
-}
-
-/**
- * The network that a limit per address counts: an IPv4 address, or a /64 of IPv6, because one customer has at least that.
- */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [front, back] = address.split('::');
-  const first = front === '' ? [] : front.split(':');
-  const last = back === undefined || back === '' ? [] : back.split(':');
-  const left = back === undefined ? 0 : 8 - first.length - last.length;
-  return [...first, ...Array(Math.max(0, left)).fill('0'), ...last].slice(0, 4).join(':');
 }

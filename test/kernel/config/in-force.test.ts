@@ -143,6 +143,72 @@ describe('the config in force', () => {
     expect(markedKeys(configSchema).filter((key) => !set.includes(key))).toEqual([]);
   });
 
+  it('hides what only looks like a secret, and a password that has letters of a URL', async () => {
+    const Text = Type.Optional(Type.String());
+    const plugin = definePlugin({
+      id: 'token-gate',
+      summary: 'marks nothing',
+      config: Type.Object({
+        ...{
+          hook: Text,
+          pem: Text,
+          signingKey: Text,
+          cookie: Text,
+          pwd: Text,
+          account: Text,
+          tokenLife: Text,
+        },
+        headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+        credentials: Type.Optional(Type.Object({ name: Type.String(), pin: Type.String() })),
+        label: Text,
+      }),
+    });
+    const config = {
+      hook: 'https://example.com/a?b=1&token=HIDE1&sig=HIDE2',
+      pem: '-----BEGIN EC PRIVATE KEY-----\nHIDE3\n-----END EC PRIVATE KEY-----',
+      ...{ signingKey: 'HIDE4', cookie: 'HIDE5', pwd: 'HIDE6', account: 'Name=a;AccountKey=HIDE7;End=b' },
+      headers: { 'X-Api-Key': 'HIDE8', 'X-Auth': 'HIDE9', 'X-Region': 'fra' },
+      credentials: { name: 'HIDE10', pin: 'HIDE11' },
+      label: 'front door',
+    };
+    const file = {
+      redis: { url: 'redis://user:p@HIDE:12@redis:6379' },
+      drivers: { store: 'redis', bus: 'kafka' },
+    };
+    const cluster = {
+      ...file,
+      kafka: { brokers: ['kafka:9092'] },
+      node: { id: 'a', secret: 'x'.repeat(32) },
+    };
+    const facts = await factsOf(cluster, { more: [{ plugin: plugin as unknown as Plugin, config }] });
+    expect(JSON.stringify(facts)).not.toContain('HIDE');
+    const shown = (key: string) => factOf(facts, key)?.value;
+    expect(shown('redis.url')).toBe('redis://user:••••@redis:6379');
+    expect(shown('plugins.token-gate.hook')).toBe('https://example.com/a?b=1&token=••••&sig=••••');
+    expect(shown('plugins.token-gate.headers')).toMatchObject({ 'X-Region': 'fra' });
+    expect(shown('plugins.token-gate.label')).toBe('front door');
+  });
+
+  it('hides a marked secret of a variant or of a map wherever it is repeated', async () => {
+    const secret = Type.String({ isSecret: true });
+    const plugin = definePlugin({
+      id: 'outside',
+      summary: 'has secrets in variants and maps',
+      config: Type.Object({
+        either: Type.Optional(Type.Union([Type.Literal(false), Type.Object({ word: secret })])),
+        map: Type.Optional(Type.Record(Type.String(), secret)),
+        repeated: Type.Optional(Type.String()),
+      }),
+    });
+    const config = {
+      either: { word: 'the-word-of-either' },
+      map: { a: 'the-word-of-a' },
+      repeated: 'the-word-of-either, the-word-of-a',
+    };
+    const facts = await factsOf({}, { more: [{ plugin: plugin as unknown as Plugin, config }] });
+    expect(factOf(facts, 'plugins.outside.repeated')?.value).toBe('••••, ••••');
+  });
+
   it('hides what plugins that ship mark as secret', async () => {
     const { plugins } = await importPlugins({});
     const marked = plugins.flatMap(({ plugin }) =>

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { MillraceError, millrace } from 'millrace/client';
 import { mayDo } from './access.js';
+import { noteDate } from './clock.js';
 import { randomId } from './random-id.js';
 
 /** The reader's API key; undefined: not signed in. Kept for the tab, or for the browser if they asked for it. */
@@ -11,6 +12,9 @@ export const key = signal(
 /** What the key may do: the answer of `GET /api/api-token/current`; undefined until it is known. */
 export const access = signal(undefined);
 
+/** Why the reader is asked for a key, where that is not plain. */
+export const signInNotice = signal(undefined);
+
 /** Calls the API as the reader. */
 export const client = computed(() => millrace({ baseUrl: location.origin, key: key.value }));
 
@@ -20,6 +24,7 @@ export async function signIn(candidate, { isKept }) {
   access.value = await (await tried.request({ method: 'GET', path: '/api/api-token/current' })).json();
   sessionStorage.setItem('millrace.key', candidate);
   if (isKept) localStorage.setItem('millrace.key', candidate);
+  signInNotice.value = undefined;
   key.value = candidate;
 }
 
@@ -29,6 +34,20 @@ export function signOut() {
   access.value = undefined;
   key.value = undefined;
 }
+
+/** The server no longer takes the key. */
+export function keyRefused() {
+  signOut();
+  signInNotice.value = 'Your API key no longer works: it was deleted. Sign in with another one.';
+}
+
+// Whoever signs out of a key that the browser keeps does so in all tabs.
+addEventListener('storage', ({ key: name, oldValue, newValue }) => {
+  if (name === 'millrace.key' && newValue === null && oldValue === key.value) signOut();
+});
+
+/** `..` in a path, which an id from the address of the page could hold, would make it the path of another call. */
+const wayOut = /[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
 
 /**
  * One call of the API: its JSON, or undefined where there is no body. Throws a `MillraceError`, whose `errors` are sentences for the
@@ -40,9 +59,17 @@ export async function call(method, path, { body, query, signal } = {}) {
 
 /** As `call`, with what the headers say: the address of the next page of a list, and how many there are where `count=1` asked. */
 export async function callWhole(method, path, { body, query, signal } = {}) {
+  if (wayOut.test(path))
+    throw new MillraceError({
+      status: 404,
+      code: 'dashboard.no_id',
+      errors: ['There is nothing of this id.'],
+    });
+  const used = key.value;
   try {
     const idempotencyKey = method === 'POST' ? randomId() : undefined;
     const response = await client.value.request({ method, path, body, query, signal, idempotencyKey });
+    noteDate(response.headers.get('date'));
     const text = await response.text();
     const count = response.headers.get('x-total-count');
     const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
@@ -52,7 +79,7 @@ export async function callWhole(method, path, { body, query, signal } = {}) {
       count: count === null ? undefined : Number(count),
     };
   } catch (error) {
-    if (error instanceof MillraceError && error.status === 401) signOut();
+    if (error instanceof MillraceError && error.status === 401 && used === key.value) keyRefused();
     throw error;
   }
 }

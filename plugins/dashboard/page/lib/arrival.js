@@ -1,10 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { serverNow } from './clock.js';
 
 /** What has to happen until somebody watches, in this order. */
 export const stages = ['connected', 'keyFrame', 'playable', 'viewer'];
 
 /**
- * When each stage of a broadcast was first seen, epoch ms of this browser; undefined: not yet. Starts anew with the next broadcast.
+ * When each stage of a broadcast was first seen, epoch ms; undefined: not yet. Starts anew with the next broadcast.
  *
  * - `own`: whether the picture of this page is among the viewers that the server counts.
  */
@@ -27,11 +28,11 @@ export function useArrival({ stream, points }, { own }) {
   else if (base.hasBeenActive) {
     // It is over: the next connection begins from the start.
     before.current = { id, time: last?.time, lastSeen: stream.lastSeen, hasBeenActive: false };
-    seen.current = { over: Date.now() };
+    seen.current = { over: serverNow() };
     return seen.current;
   }
   if (reached.connected && seen.current.over) seen.current = {};
-  for (const stage of stages) if (reached[stage]) seen.current[stage] ??= Date.now();
+  for (const stage of stages) if (reached[stage]) seen.current[stage] ??= serverNow();
   return seen.current;
 }
 

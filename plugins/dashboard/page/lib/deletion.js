@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
-import { key, sentence } from './api.js';
+import { key } from './api.js';
+import { lastCall } from './last-call.js';
 import { withUndo } from './parts.js';
 
 /** Ids of what is being deleted: lists leave them out. */
@@ -10,6 +11,8 @@ export const deletionProblem = signal(undefined);
 /** Deletes a thing when the time to undo that is over. `path`: of the API. */
 export function deleteLater({ id, path, title }) {
   deletionProblem.value = undefined;
+  // The reader may have signed out when the time to undo is over.
+  const own = key.value;
   leaving.value = new Set([...leaving.value, id]);
   const restore = () => {
     leaving.value = new Set([...leaving.value].filter((other) => other !== id));
@@ -18,16 +21,11 @@ export function deleteLater({ id, path, title }) {
     undo: restore,
     commit: async () => {
       try {
-        // `keepalive`: the page may be closing.
-        const headers = { authorization: `Bearer ${key.value}` };
-        const answer = await fetch(path, { method: 'DELETE', keepalive: true, headers });
-        if (answer.ok || answer.status === 404) return;
-        const body = await answer.json().catch(() => ({}));
-        deletionProblem.value = `${title} is still there: ${body.errors?.[0] ?? `HTTP ${answer.status}`}`;
+        await lastCall('DELETE', path, { key: own });
       } catch (error) {
-        deletionProblem.value = `${title} is still there: ${sentence(error)}`;
+        deletionProblem.value = `${title} is still there: ${error.message}`;
+        restore();
       }
-      restore();
     },
   });
 }

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { allows, client, key } from './api.js';
+import { allows, client, key, keyRefused } from './api.js';
 
 /** Between two looks at whether the server answers, ms. */
 const lookEvery = 2000;
@@ -48,7 +48,8 @@ async function listen(signal) {
       if (signal.aborted) return;
       // What came between is older than the server keeps: pages load anew what they show.
       if (error?.status === 410) last = undefined;
-      else if (error?.status === 401 || error?.status === 403) return;
+      else if (error?.status === 401) return keyRefused();
+      else if (error?.status === 403) return;
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }

@@ -1,3 +1,5 @@
+import { serverNow } from './clock.js';
+
 /** Figures and times as the reader's locale writes them. */
 const number = new Intl.NumberFormat();
 const oneDigit = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -38,7 +40,7 @@ export function duration(seconds) {
 }
 
 /** Epoch ms as `5 minutes ago`, or a date when it is more than a day away. */
-export function moment(at, now = Date.now()) {
+export function moment(at, now = serverNow()) {
   const seconds = Math.round((at - now) / 1000);
   const size = Math.abs(seconds);
   if (size < 60) return relative.format(seconds, 'second');

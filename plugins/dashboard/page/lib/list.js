@@ -56,6 +56,7 @@ export function List({ path, query = {}, filters = [], hrefOf, on, every, empty,
     <div class="scroll" ref=${box} tabindex=${hrefOf ? undefined : 0}>
       ${rows?.length > 0 && (view ? view(rows) : html`<${Table} ...${table} columns=${[...table.columns, ...pluginColumns(path)]} rows=${rows} hrefOf=${hrefOf} order=${order} />`)}
     </div>
+    ${!data && error && url.size > 0 && html`<p><a href=${location.pathname}>Show all</a></p>`}
     ${data?.body.length === 0 && html`<p class="muted">Nothing fits. <a href=${location.pathname}>Show all</a></p>`}
     ${
       data &&

@@ -1,8 +1,10 @@
-import { call, callWhole } from './api.js';
+import { call, callWhole, key } from './api.js';
 import { useLoad } from './load.js';
 
 /** What comes with plugins that may be off is 404 then: asked once in a tab, since a browser notes each as an error. */
 const missing = new Set();
+// Another key may have more.
+key.subscribe(() => missing.clear());
 
 /** A GET whose route may not be there, or not for this key: undefined then. `route` names it, ids left out. */
 export async function callIfThere(route, path, options) {

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { sentence } from './api.js';
+import { serverNow } from './clock.js';
 import { onEvent } from './events.js';
 
 /** ms for which events gather before what they concern is loaded again. */
@@ -71,11 +72,11 @@ export function useWrite() {
   return { ...state, run };
 }
 
-/** The time, anew every second: for ages and clocks on a page. */
+/** The time of the server, anew every second: for ages and clocks on a page. */
 export function useNow(every = 1000) {
-  const [now, setNow] = useState(Date.now());
+  const [now, setNow] = useState(serverNow());
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), every);
+    const timer = setInterval(() => setNow(serverNow()), every);
     return () => clearInterval(timer);
   }, [every]);
   return now;

@@ -43,7 +43,7 @@ export function Copied({ text, label, isSecret = false }) {
 export function CopyButton({ text, label, children = 'Copy' }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
-    await copyText(text);
+    if (!(await copyText(text))) return;
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };
@@ -52,14 +52,26 @@ export function CopyButton({ text, label, children = 'Copy' }) {
   </button>`;
 }
 
-/** The clipboard of the browser is there only on secure pages. */
+/** Whether the text was copied. The clipboard of the browser is there only on secure pages, and may be forbidden. */
 async function copyText(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelected(text);
+  }
+}
+
+function copySelected(text) {
+  const focused = document.activeElement;
   const area = Object.assign(document.createElement('textarea'), { value: text });
-  document.body.append(area);
+  // While a dialog is open, nothing outside of it can be selected.
+  (focused?.closest('dialog') ?? document.body).append(area);
   area.select();
-  document.execCommand('copy');
+  const isCopied = document.execCommand('copy');
   area.remove();
+  focused?.focus();
+  return isCopied;
 }
 
 /** The first 8 characters of an id; the whole on hover, and a click copies it. */
@@ -132,7 +144,10 @@ const undoable = signal(undefined);
 /** ms for which a deletion can be taken back. */
 const undoTime = 8000;
 
-/** Says what was done and offers to take it back; `commit` is called when the time for that is over, or the page is left. */
+/**
+ * Says what was done and offers to take it back; `commit({isLeaving})` is called when the time for that is over, or the page is left:
+ * then only what it sends at once, by `lastCall`, arrives.
+ */
 export function withUndo(text, { commit, undo }) {
   undoable.value?.finish();
   const end = () => {
@@ -140,15 +155,15 @@ export function withUndo(text, { commit, undo }) {
     removeEventListener('pagehide', finish);
     undoable.value = undefined;
   };
-  const finish = () => {
+  const finish = (event) => {
     end();
-    commit();
+    commit({ isLeaving: event?.type === 'pagehide' });
   };
   const timer = setTimeout(finish, undoTime);
   addEventListener('pagehide', finish);
   undoable.value = {
     text,
-    finish,
+    finish: () => finish(),
     undo: () => {
       end();
       undo?.();

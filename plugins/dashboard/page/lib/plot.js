@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { serverNow } from './clock.js';
 import { clockTime } from './format.js';
 import { html } from './html.js';
 
@@ -129,7 +130,7 @@ function highest(_, __, max) {
 
 function rangeOf({ points, range }) {
   if (range) return range;
-  const to = points.at(-1)?.time ?? Date.now();
+  const to = points.at(-1)?.time ?? serverNow();
   return [Math.min(points[0]?.time ?? to, to - shortest * 1000), to];
 }
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { call, sentence } from './api.js';
+import { call, key, sentence } from './api.js';
 import { localUrl } from './local-url.js';
 import { randomId } from './random-id.js';
 
@@ -23,6 +23,20 @@ const senders = new Map();
  * `state`: `waiting`, `sending`, `paused`, `lost` (the file has to be chosen again), `done` or `failed`.
  */
 export const uploads = signal(remembered());
+
+// Signed URLs are left to nobody who uses this browser next.
+let signedIn = key.value;
+key.subscribe((now) => {
+  if (signedIn && !now) endAll();
+  signedIn = now;
+});
+
+function endAll() {
+  for (const { tus } of senders.values()) void tus?.abort();
+  senders.clear();
+  uploads.value = [];
+  store();
+}
 
 /** Sends files, each as a new asset. */
 export function addFiles(files) {

@@ -48,7 +48,7 @@ const columns = [
   { title: 'Name', order: 'name', cell: ({ name }) => name },
   { title: 'State', cell: (asset) => html`<${State} asset=${asset} />` },
   { title: 'Length', isEnd: true, cell: ({ videoSpec }) => duration(videoSpec?.duration) },
-  { title: 'Size', order: 'size', isEnd: true, cell: ({ size }) => bytes(size) },
+  { title: 'Size', isEnd: true, cell: ({ size }) => bytes(size) },
   { title: 'From', cell: ({ source }) => origins[source.type] ?? source.type },
   { title: 'Created', order: 'createdAt', cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
 ];

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { byWeight, Issue } from '../lib/advice.js';
 import { allows, call } from '../lib/api.js';
 import { useArrival } from '../lib/arrival.js';
+import { serverNow } from '../lib/clock.js';
 import { encoderOf, encoders } from '../lib/encoders.js';
 import { rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
@@ -190,7 +191,7 @@ const ofUrl = ['unknown_key', 'missing_key', 'unknown_app'];
 
 /** The newest encoder that knocked and was refused: one at the address of the reader before all others. */
 function Refused({ stream, encoder }) {
-  const opened = useRef(Date.now());
+  const opened = useRef(serverNow());
   const { data } = useLoad(() => callIfThere('refused', '/api/ingest/refused'), { every: 2000 });
   const shown = (data ?? []).filter(({ at }) => at > opened.current - lately);
   const newest = shown.find(({ isYours }) => isYours) ?? shown[0];

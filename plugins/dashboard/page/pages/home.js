@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { byWeight, Issue, isBad } from '../lib/advice.js';
 import { allows, call } from '../lib/api.js';
+import { serverNow } from '../lib/clock.js';
 import { eventText, kindOfEvent } from '../lib/event-text.js';
 import { recent } from '../lib/events.js';
 import { count, duration, rate } from '../lib/format.js';
@@ -63,7 +64,7 @@ async function troubles() {
   return [
     ...issues.map((text) => ({ text, of: 'This server', weight: 2 })),
     ...tasks
-      .filter(({ status }) => status.updatedAt > Date.now() - day)
+      .filter(({ status }) => status.updatedAt > serverNow() - day)
       .map(({ id, name, type, status }) => ({
         text: `The ${type} failed: ${status.errorMessage ?? 'no reason is known.'}`,
         of: name,

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { sentence, signIn } from '../lib/api.js';
+import { sentence, signIn, signInNotice } from '../lib/api.js';
 import { html } from '../lib/html.js';
 import { icon } from '../lib/icons.js';
 import { Field, Problem } from '../lib/parts.js';
@@ -27,7 +27,7 @@ export function SignIn() {
         <input type="password" name="key" value=${key} autocomplete="current-password" required onInput=${({ target }) => setKey(target.value)} />
       <//>
       <label class="row"><input type="checkbox" checked=${isKept} onChange=${({ target }) => setKept(target.checked)} /> Keep it in this browser</label>
-      <${Problem} text=${problem} />
+      <${Problem} text=${problem ?? signInNotice.value} />
       <button class="button primary">Sign in</button>
     </form>
   </main>`;

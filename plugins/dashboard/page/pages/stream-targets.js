@@ -1,7 +1,8 @@
-import { useState } from 'preact/hooks';
-import { allows, call } from '../lib/api.js';
+import { useRef, useState } from 'preact/hooks';
+import { allows, call, key as ownKey } from '../lib/api.js';
 import { recent } from '../lib/events.js';
 import { html } from '../lib/html.js';
+import { lastCall } from '../lib/last-call.js';
 import { useLoad, useWrite } from '../lib/load.js';
 import { AsCurl, Dot, Empty, Field, Problem, Time, withUndo } from '../lib/parts.js';
 
@@ -29,6 +30,8 @@ export function Targets({ stream, reload }) {
     on: ({ event }) => event.startsWith('multistream.'),
   });
   const entries = stream.multistream?.targets ?? [];
+  const newest = useRef();
+  newest.current = entries;
   const shown = entries.filter((entry) => !hidden.has(keyOf(entry)));
   const change = async (targets) => {
     await call('PATCH', `/api/stream/${stream.id}`, { body: { multistream: { targets } } });
@@ -40,7 +43,12 @@ export function Targets({ stream, reload }) {
     setHidden((set) => new Set([...set, key]));
     withUndo('Target removed from this stream.', {
       undo: () => setHidden(without),
-      commit: async () => {
+      commit: async ({ isLeaving }) => {
+        if (isLeaving) {
+          const targets = newest.current.filter((one) => keyOf(one) !== key);
+          const body = { multistream: { targets } };
+          return lastCall('PATCH', `/api/stream/${stream.id}`, { key: ownKey.value, body });
+        }
         const { multistream } = await call('GET', `/api/stream/${stream.id}`);
         await change(multistream.targets.filter((one) => keyOf(one) !== key));
         setHidden(without);

@@ -34,7 +34,7 @@ const parts = {
 
 export function Page({ id }) {
   const { stream, points, error, cause, reload } = useStream(id);
-  if (cause?.status === 404 && !stream)
+  if (cause?.status === 404)
     return html`<${Head} title="Stream" /><${Empty} title="There is no such stream"><p>${error}</p><a href="/dashboard/streams">All streams</a><//>`;
   if (!stream) return html`<${Head} title="Stream" /><${Problem} text=${error} /><${Bones} rows=${8} />`;
   const wanted = place.value.query.get('tab');

@@ -38,7 +38,7 @@ const filters = [
 
 const columns = [
   { title: 'Name', order: 'name', cell: ({ name }) => name },
-  { title: 'Type', order: 'type', cell: ({ type }) => type },
+  { title: 'Type', cell: ({ type }) => type },
   { title: 'State', cell: (task) => html`<${TaskState} task=${task} />` },
   { title: 'Changed', cell: ({ status }) => html`<${Time} at=${status.updatedAt} />` },
   { title: 'Created', order: 'createdAt', cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },

@@ -42,9 +42,9 @@ const filters = [
 ];
 
 const columns = [
-  { title: 'Event', order: 'event', cell: ({ event }) => event },
+  { title: 'Event', cell: ({ event }) => event },
   { title: 'Answer', cell: (entry) => html`<${Answer} entry=${entry} />` },
-  { title: 'Took', order: 'duration', isEnd: true, cell: ({ duration }) => `${count(duration)} ms` },
+  { title: 'Took', isEnd: true, cell: ({ duration }) => `${count(duration)} ms` },
   { title: 'Attempt', isEnd: true, cell: ({ attempt }) => attempt || 'by hand' },
   { title: 'Sent', order: 'createdAt', cell: ({ createdAt }) => html`<${Time} at=${createdAt} />` },
 ];

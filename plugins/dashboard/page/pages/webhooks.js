@@ -29,7 +29,7 @@ export function Page() {
 
 const columns = [
   { title: 'Name', order: 'name', cell: ({ name }) => name },
-  { title: 'URL', order: 'url', cell: ({ url }) => html`<code>${url}</code>` },
+  { title: 'URL', cell: ({ url }) => html`<code>${url}</code>` },
   { title: 'State', cell: (webhook) => html`<${State} webhook=${webhook} />` },
   {
     title: 'Events',

@@ -1,4 +1,6 @@
 /** The player in a frame: what `Playback` plays, with the skin of media-chrome, for pages of every origin. */
+
+import { idOf } from '../look-up.js';
 import { Playback } from '../playback.js';
 import { Broadcast } from './broadcast.js';
 import { Host } from './host.js';
@@ -6,7 +8,7 @@ import { listenForKeys } from './keys.js';
 import { optionsOf } from './options.js';
 import { offerQualities } from './qualities.js';
 
-const id = decodeURIComponent(location.pathname.replace(/\/+$/, '').split('/').pop() ?? '');
+const id = idOf(location.pathname);
 const options = optionsOf(location.search);
 const Hls = window.Hls?.isSupported() ? window.Hls : undefined;
 const frame = element('frame');
