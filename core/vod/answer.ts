@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
 import { multivariantPlaylist } from '../hls/playlist.ts';
+import { takesGzip } from '../http/accept-encoding.ts';
 import { type FilePiece, fileAnswer, fileFaults } from '../http/file-answer.ts';
 import { preconditions } from '../http/preconditions.ts';
 import type { Blobs } from '../ports/blobs.ts';
@@ -258,15 +259,4 @@ function renditionsTag({ renditions = [] }: Film): string {
 
 function isIndexed(film: Film): film is IndexedFilm {
   return film.index !== undefined;
-}
-
-/** RFC 9110 §12.5.3, as far as gzip is concerned. */
-function takesGzip(header: string | null): boolean {
-  const weights = new Map<string, number>();
-  for (const part of (header ?? '').toLowerCase().split(',')) {
-    const [name, ...parameters] = part.split(';').map((text) => text.trim());
-    const weight = parameters.find((text) => text.startsWith('q='))?.slice(2) ?? '1';
-    weights.set(name, Number(weight));
-  }
-  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0;
 }

@@ -105,6 +105,9 @@ function saysPage(name: string, summary: string, path?: Record<string, ReturnTyp
 }
 
 const pageFolder = join(import.meta.dir, 'page');
+/** What all pages of the program have in common. */
+const faceFolder = join(import.meta.dir, '../../core/face');
+const shared: Readonly<Record<string, string>> = { 'style/tokens.css': 'tokens.css', 'theme.js': 'theme.js' };
 const clientFolder = join(import.meta.dir, '../../sdk/client');
 /** What the pages import, by the names of the import map in `index.html`. */
 const libraries: Readonly<Record<string, string>> = {
@@ -124,12 +127,15 @@ interface PageFile {
   readonly type: string;
 }
 
-/** Files of the dashboard by their path below `/dashboard/app/`: those beside it, libraries, and the client of the API. */
+/** Files of the dashboard by their path below `/dashboard/app/`: those beside it, shared ones, libraries, and the client of the API. */
 function pageFiles(): ReadonlyMap<string, PageFile> {
   const files = new Map<string, PageFile>();
   for (const path of readdirSync(pageFolder, { recursive: true, encoding: 'utf8' })) {
     const type = types[extname(path)];
     if (type) files.set(path, { body: Bun.file(join(pageFolder, path)), type });
+  }
+  for (const [name, source] of Object.entries(shared)) {
+    files.set(name, { body: Bun.file(join(faceFolder, source)), type: types[extname(name)] ?? script });
   }
   for (const [name, module] of Object.entries(libraries)) {
     const path = Bun.resolveSync(module, import.meta.dir);

@@ -19,7 +19,7 @@ const minMaxEventNames = 100;
 /** @param options `known`: events that can be named; `emitted`: those that the document shows */
 function fieldsOf({ known, emitted }: { known: ReadonlySet<string>; emitted: readonly string[] }) {
   return {
-    name: Type.String({ minLength: 1, maxLength: maxNameLength }),
+    name: Type.String({ minLength: 1, maxLength: maxNameLength, examples: ['My backend'] }),
     url: Type.String({
       maxLength: maxUrlLength,
       // URL parsers drop line breaks and tabs; what is stored and shown must be what is called.
@@ -34,7 +34,12 @@ function fieldsOf({ known, emitted }: { known: ReadonlySet<string>; emitted: rea
       maxItems: Math.max(minMaxEventNames, 2 * known.size),
       examples: [emitted.slice(0, 2)],
     }),
-    streamId: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: maxIdLength }), Type.Null()])),
+    streamId: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: maxIdLength }), Type.Null()], {
+        description: 'Only events of this stream are sent; null: those of all.',
+        examples: [null],
+      }),
+    ),
     sharedSecret: Type.Optional(
       Type.Union([Type.String({ maxLength: maxSecretLength, pattern: secretPattern }), Type.Null()], {
         examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],

@@ -1342,6 +1342,7 @@ export interface Api {
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
         readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked'>;
+        /** Only events of this stream are sent; null: those of all. */
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
         readonly sharedSecret?: string | null;
@@ -1399,6 +1400,7 @@ export interface Api {
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
         readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked'>;
+        /** Only events of this stream are sent; null: those of all. */
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
         readonly sharedSecret?: string | null;

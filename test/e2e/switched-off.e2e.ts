@@ -75,7 +75,16 @@ test.concurrent('without what tells others, and what is for people: broadcasts a
   const off = ['webhooks', 'events', 'docs', 'watch', 'system', 'ingest', 'stills', 'playback'];
   await using server = await serverWithout(off);
   await expectOnlyWhatIsThere(server, off);
-  for (const path of ['/docs', '/watch/x', '/api/events', '/api/webhook', '/api/ingest']) {
+  const gone = [
+    '/docs',
+    '/docs/guides',
+    '/llms.txt',
+    '/watch/x',
+    '/api/events',
+    '/api/webhook',
+    '/api/ingest',
+  ];
+  for (const path of gone) {
     expect([path, (await fetch(server.url + path)).status]).toEqual([path, 404]);
   }
   const stream = await server.api.createStream({ name: 'Live' });

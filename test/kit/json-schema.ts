@@ -88,6 +88,7 @@ function isType(value: unknown, type: string): boolean {
   if (type === 'number') return Number.isFinite(value);
   if (type === 'array') return Array.isArray(value);
   if (type === 'object') return isObject(value);
+  if (type === 'null') return value === null;
   return typeof value === type;
 }
 

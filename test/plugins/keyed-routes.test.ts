@@ -46,7 +46,8 @@ const open = [
     'GET /dashboard/app/*',
     'GET /dashboard/*',
   ],
-  ...['GET /docs', 'GET /docs/docs.css', 'GET /docs/docs.js', 'GET /docs/schema.js', 'GET /docs/try.js'],
+  ...['GET /docs', 'GET /docs/app/*', 'GET /docs/guides', 'GET /docs/guides/*'],
+  ...['GET /llms.txt', 'GET /llms-full.txt'],
 ];
 
 /** Routes for keys of the admin account alone: others get 403, whatever they ask for. */

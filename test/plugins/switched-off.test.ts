@@ -81,7 +81,12 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
   },
   async docs(w) {
     const page = await w.app.handle(new Request('http://localhost:8080/docs'));
-    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('docs.js')]);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('scalar.js')]);
+    const guide = await w.app.handle(new Request('http://localhost:8080/docs/guides/api'));
+    expect([guide.status, await guide.text()]).toEqual([
+      200,
+      expect.stringContaining('<h1 id="api">API</h1>'),
+    ]);
   },
   async dashboard(w) {
     const page = await w.app.handle(new Request('http://localhost:8080/'));

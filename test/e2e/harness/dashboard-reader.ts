@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { violationsOf } from './axe.ts';
 import type { Server } from './server.ts';
 
@@ -10,8 +10,8 @@ export interface Reader extends AsyncDisposable {
   open(path: string, title: string | RegExp): Promise<void>;
   /** What the browser complained about: exceptions, `console.error`, broken policies, requests to other hosts. */
   readonly complaints: readonly string[];
-  /** Violations that axe calls serious or critical. */
-  violations(): Promise<string[]>;
+  /** Violations that axe calls serious or critical, on the page or in a part of it. */
+  violations(within?: Locator): Promise<string[]>;
 }
 
 export async function openReader(
@@ -41,7 +41,7 @@ export async function openReader(
       await page.goto(server.url + path);
       await page.getByRole('heading', { level: 1, name: title }).waitFor();
     },
-    violations: () => violationsOf(page),
+    violations: (within) => violationsOf(page, within),
     [Symbol.asyncDispose]: () => context.close(),
   };
 }

@@ -45,6 +45,7 @@ export function Frame({ more, children }) {
       )}
       <button class="entry narrow" type="button" onClick=${() => setOpen('palette')}>${icon('more')}<span>More</span></button>
       <div class="gap"></div>
+      <a class="entry wide" href="/docs/guides" target="_blank" title="Guides">${icon('guides')}<span>Guides</span></a>
       <a class="entry wide" href="/docs" target="_blank" title="API reference">${icon('docs')}<span>API reference</span></a>
       <button class="entry wide" type="button" onClick=${switchTheme} title="Light or dark">${icon('theme')}<span>Light or dark</span></button>
       <button class="entry wide" type="button" onClick=${signOut} title="Sign out">${icon('out')}<span>Sign out</span></button>

@@ -91,6 +91,7 @@ function commandsOf(pages, onHelp) {
       .map(([title, , href]) => command(title, () => go(href))),
     command('Light or dark', switchTheme),
     command('Keys', onHelp),
+    { title: 'Guides', kind: 'Page', run: () => open('/docs/guides', '_blank') },
     { title: 'API reference', kind: 'Page', run: () => open('/docs', '_blank') },
     command('Sign out', signOut),
   ];
