@@ -22,7 +22,9 @@ const pages = [
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md') && !['reference.md', 'machines.md'].includes(name))
     .map((name) => `docs/${name}`),
-  ...readdirSync(join(root, 'docs/plugins')).map((name) => `docs/plugins/${name}`),
+  ...['docs/plugins', 'docs/guides'].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  ),
 ];
 /** READMEs of folders with code. */
 const folderPages = [

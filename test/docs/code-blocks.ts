@@ -19,17 +19,21 @@ export function blocksOf(folder: string): readonly CodeBlock[] {
     .flatMap((page) => blocksIn(page, readFileSync(join(folder, page), 'utf8')));
 }
 
+/** Those of one page. A block of a list item is without the indentation of its fence. */
 export function blocksIn(page: string, markdown: string): readonly CodeBlock[] {
   const blocks: CodeBlock[] = [];
-  let open: { line: number; language: string; lines: string[] } | undefined;
+  let open: { line: number; indent: number; language: string; lines: string[] } | undefined;
   for (const [index, line] of markdown.split('\n').entries()) {
-    const fence = /^```(\S*)/.exec(line);
+    const fence = /^( *)```(\S*)/.exec(line);
     if (open && fence) {
       const { line: at, language, lines } = open;
       blocks.push({ page, line: at, language, text: `${lines.join('\n')}\n` });
       open = undefined;
-    } else if (open) open.lines.push(line);
-    else if (fence) open = { line: index + 1, language: fence[1] ?? '', lines: [] };
+    } else if (open) open.lines.push(line.slice(open.indent));
+    else if (fence) {
+      const [, indent = '', language = ''] = fence;
+      open = { line: index + 1, indent: indent.length, language, lines: [] };
+    }
   }
   if (open) throw new Error(`${page}:${open.line}: this block never ends`);
   return blocks;

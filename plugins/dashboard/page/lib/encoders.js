@@ -51,7 +51,7 @@ export const encoders = [
     title: 'GStreamer',
     fields: ({ url, key }) => [['location', `${url}/${key}`, true]],
     command: ({ url, key }) =>
-      `gst-launch-1.0 videotestsrc is-live=true ! video/x-raw,width=1280,height=720,framerate=30/1 \\
+      `gst-launch-1.0 videotestsrc is-live=true ! video/x-raw,format=I420,width=1280,height=720,framerate=30/1 \\
   ! x264enc bitrate=4000 key-int-max=60 tune=zerolatency ! h264parse ! mux. \\
   audiotestsrc is-live=true ! audioconvert ! voaacenc bitrate=128000 ! aacparse ! mux. \\
   flvmux name=mux streamable=true ! rtmp2sink location=${url}/${key}`,

@@ -22,13 +22,13 @@ export function Page() {
   });
   if (!data || (!others && !unknown))
     return html`<${Head} title="Home" /><${Problem} text=${error} /><${Bones} rows=${6} />`;
-  const { streams, hasAny } = data;
+  const { streams, hasAny, ingest } = data;
   const issues = [...issuesOf(streams), ...(others ?? [])].sort((a, b) => b.weight - a.weight);
   return html`<${Head} title="Home" state=${html`<${State} issues=${issues} isKnown=${others !== undefined} />`} />
     <div class="narrow stack wide">
       <${Problem} text=${error ?? unknown} />
       ${issues.length > 0 && html`<${Issues} issues=${issues} />`}
-      ${hasAny ? html`<${OnAir} streams=${streams} />` : html`<${FirstSteps} />`}
+      ${hasAny ? html`<${OnAir} streams=${streams} />` : html`<${FirstSteps} ingest=${ingest} />`}
       <div class="columns">
         <${Happened} />
         ${allows('GET', 'task') && html`<${UnderWay} />`}
@@ -49,7 +49,7 @@ function Server() {
   </p>`;
 }
 
-/** Streams on the air with when their session began, and whether there is any stream at all. */
+/** Streams on the air with when their session began, whether there is any stream at all, and without one where encoders go. */
 async function onAir() {
   if (!allows('GET', 'stream')) return { streams: [], hasAny: true };
   const rows = await call('GET', '/api/stream', { query: { active: 1, limit: 100 } });
@@ -57,7 +57,9 @@ async function onAir() {
   const streams = rows.filter((row) => !row.parentId).map((row) => ({ ...row, began: began.get(row.id) }));
   if (streams.length > 0) return { streams, hasAny: true };
   const any = await call('GET', '/api/stream', { query: { streamsonly: 1, limit: 1 } });
-  return { streams, hasAny: any.length > 0 };
+  if (any.length > 0) return { streams, hasAny: true };
+  const places = await call('GET', '/api/ingest').catch(() => []);
+  return { streams, hasAny: false, ingest: places[0]?.ingest };
 }
 
 function issuesOf(streams) {
@@ -203,9 +205,7 @@ function UnderWay() {
 }
 
 /** On an empty server: from nothing to a picture. */
-function FirstSteps() {
-  const { data } = useLoad(() => call('GET', '/api/ingest'));
-  const ingest = data?.[0]?.ingest ?? 'rtmp://localhost:1935/live';
+function FirstSteps({ ingest = 'rtmp://localhost:1935/live' }) {
   const steps = [
     [
       'Create a stream',

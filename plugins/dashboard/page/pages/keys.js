@@ -61,7 +61,10 @@ function columnsOf(setDeleting) {
     { title: 'May do', cell: (token) => html`<${Access} token=${token} />` },
     {
       title: 'Origins',
-      cell: ({ access: { cors } }) => cors?.allowedOrigins.join(', ') || 'No browser page',
+      cell: ({ access: { cors } }) => {
+        const text = cors?.allowedOrigins.join(', ') || 'No browser page';
+        return html`<span class="some" title=${text}>${text}</span>`;
+      },
     },
     {
       title: 'Last used',
@@ -86,7 +89,7 @@ function Name({ token: { name, expiresAt } }) {
 
 function Access({ token }) {
   const lines = accessLines(token.access);
-  return html`<span title=${lines.join('\n')}>${lines.join('; ')}</span>`;
+  return html`<span class="some" title=${lines.join('\n')}>${lines.join('; ')}</span>`;
 }
 
 /** The only time that the key is shown. */
