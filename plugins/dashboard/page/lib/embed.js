@@ -24,7 +24,7 @@ export function Embed({ playbackId, title, isLive = false }) {
       ${flag('autoplay', 'Autoplay')} ${flag('muted', 'Muted')}
       ${
         !isLive &&
-        html`<${Field} label="Start" hint="s">
+        html`<${Field} label="Start, s">
         <input type="number" min="0" value=${options.start ?? ''} onChange=${({ target }) => set({ start: Number(target.value) || undefined })} />
       <//>`
       }
