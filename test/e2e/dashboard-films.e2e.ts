@@ -313,17 +313,21 @@ describe.concurrent('the dashboard', () => {
     await page.getByRole('dialog').getByRole('combobox').fill('create an api');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'Create a key' }).waitFor();
-    const stream = await server.api.createStream({ name: 'On the shelf' });
-    await reader.open(`/dashboard/stream/${stream.id}?tab=embed`, 'On the shelf');
-    await page.getByText(`Shelf mark ${stream.id}`).waitFor();
+    await reader.open(`/dashboard/asset/${assetId}`, 'A film');
+    const { playbackId } = await (await server.api.request('GET', `/api/asset/${assetId}`)).json();
     await page.getByRole('checkbox', { name: 'Autoplay' }).check();
     await page.getByRole('checkbox', { name: 'Muted' }).check();
-    const code = page.locator('pre', { hasText: `/embed/${stream.playbackId}?autoplay=1&amp;muted=1"` });
-    await code.waitFor();
+    await page.locator('pre', { hasText: `/embed/${playbackId}?autoplay=1&amp;muted=1"` }).waitFor();
     await page.getByRole('combobox', { name: 'Kind of code' }).selectOption('element');
-    await page.getByText(`playback-id="${stream.playbackId}" title="On the shelf" autoplay muted>`).waitFor();
-    await page.frameLocator('iframe.preview').getByText('Not on the air yet.').waitFor();
+    await page.getByText(`playback-id="${playbackId}" title="A film" autoplay muted>`).waitFor();
+    const preview = page.frameLocator('iframe.preview').locator('video');
+    const time = () => preview.evaluate((video: HTMLVideoElement) => video.currentTime);
+    await until('the preview to play', async () => (await time()) > 0.3, { within: 20_000 });
     expect(await reader.violations()).toEqual([]);
+    const stream = await server.api.createStream({ name: 'On the shelf' });
+    await reader.open(`/dashboard/stream/${stream.id}`, 'On the shelf');
+    await page.getByText(`Shelf mark ${stream.id}`).waitFor();
+    await page.getByRole('link', { name: 'Embed', exact: true }).waitFor();
     expect(reader.complaints).toEqual([]);
   });
 
