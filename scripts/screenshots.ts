@@ -109,6 +109,7 @@ const shots: readonly Shot[] = [
   },
   { name: 'key-delete', path: () => '/dashboard/keys', act: press(/^Delete /), isWindow: true },
   { name: 'events', path: () => '/dashboard/events', wait: 6000 },
+  { name: 'audit', path: () => '/dashboard/audit' },
   { name: 'system', path: () => '/dashboard/system', wait: 1500 },
   { name: 'system-plugins', path: () => '/dashboard/system?tab=plugins' },
   { name: 'system-config', path: () => '/dashboard/system?tab=config' },

@@ -9,7 +9,7 @@ import { says } from '../../core/http/http.ts';
 import { json, nothing, text } from '../../core/http/operation.ts';
 import { dashboardColumns, dashboardPages, dashboardPanels } from '../../core/plugin/face.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
-import { fileAnswer, modulesOf, pageFiles } from './page-files.ts';
+import { modulesOf, pageFiles } from './page-files.ts';
 
 /** `/`: the pages on which people run their deployment. They use the public API, and nothing else. */
 export default definePlugin({
@@ -54,14 +54,14 @@ export default definePlugin({
       )
       .get(
         '/dashboard/app/*',
-        ({ params, request }) => {
+        async ({ params, request }) => {
           const file = files.get(params['*']);
           if (file === undefined)
             throw new Fault('dashboard.not_found', {
               status: 404,
               message: 'The dashboard has no such file.',
             });
-          return fileAnswer(file, request, safe);
+          return (await file.read()).answer(request);
         },
         says('A file of the dashboard.', {
           name: 'dashboardFile',
@@ -74,6 +74,7 @@ export default definePlugin({
           faults: ['dashboard.not_found'],
         }),
       )
+      .get('/dashboard', shown, saysPage('dashboardRoot', 'The dashboard, as at `/`.'))
       .get('/dashboard/*', shown, saysPage('dashboardPage', 'A page of the dashboard.', pathOf));
   },
 });

@@ -1,12 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { extname, join, posix } from 'node:path';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
-import { takesGzip } from '../../core/http/accept-encoding.ts';
-import { preconditions } from '../../core/http/preconditions.ts';
+import { type Served, served } from '../../core/http/served.ts';
 
-const compress = promisify(gzip);
 const pageFolder = join(import.meta.dir, 'page');
 /** What all pages of the program have in common. */
 const faceFolder = join(import.meta.dir, '../../core/face');
@@ -29,14 +24,13 @@ const types: Readonly<Record<string, string>> = { '.js': script, '.css': 'text/c
 
 /** A file of the dashboard. */
 interface PageFile {
-  readonly type: string;
+  /** A browser asks each time whether it still has the newest, so that pages fit the server after an upgrade. */
   read(): Promise<ReadFile>;
 }
 
 interface ReadFile {
-  readonly plain: Uint8Array<ArrayBuffer>;
-  readonly gzip: Uint8Array<ArrayBuffer>;
-  readonly etag: string;
+  readonly plain: Uint8Array;
+  readonly answer: Served;
 }
 
 export type PageFiles = ReadonlyMap<string, PageFile>;
@@ -46,49 +40,42 @@ export function pageFiles(): PageFiles {
   const files = new Map<string, PageFile>();
   for (const path of readdirSync(pageFolder, { recursive: true, encoding: 'utf8' })) {
     const type = types[extname(path)];
-    if (type) files.set(path, { type, read: reader(join(pageFolder, path)) });
+    if (type) files.set(path, { read: reader(join(pageFolder, path), { type }) });
   }
   for (const [name, source] of Object.entries(shared))
-    files.set(name, { type: types[extname(name)] ?? script, read: reader(join(faceFolder, source)) });
+    files.set(name, { read: reader(join(faceFolder, source), { type: typeOf(name) }) });
   for (const [name, module] of Object.entries(libraries)) {
     const path = Bun.resolveSync(module, import.meta.dir);
-    files.set(`vendor/${name}`, { type: types[extname(name)] ?? script, read: reader(path) });
+    files.set(`vendor/${name}`, { read: reader(path, { type: typeOf(name) }) });
   }
   const transpiler = new Bun.Transpiler({ loader: 'ts' });
   for (const name of readdirSync(clientFolder)) {
-    const read = reader(join(clientFolder, name), (source) => transpiler.transform(source));
-    files.set(`client/${name}`, { type: script, read });
+    const change = (source: string) => transpiler.transform(source);
+    files.set(`client/${name}`, { read: reader(join(clientFolder, name), { type: script, change }) });
   }
   return files;
 }
 
+function typeOf(name: string): string {
+  return types[extname(name)] ?? script;
+}
+
 /** Reads a file when it is first asked for, and again after it has changed. */
-function reader(path: string, change?: (source: string) => Promise<string>): PageFile['read'] {
+function reader(
+  path: string,
+  { type, change }: { type: string; change?: (source: string) => Promise<string> },
+): PageFile['read'] {
   let known: { modified: number; file: Promise<ReadFile> } | undefined;
   const read = async () => {
     const source = Bun.file(path);
     const plain = change ? new TextEncoder().encode(await change(await source.text())) : await source.bytes();
-    const etag = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
-    return { plain, gzip: new Uint8Array(await compress(plain)), etag };
+    return { plain, answer: served(plain, { type }) };
   };
   return () => {
     const modified = Bun.file(path).lastModified;
     if (known?.modified !== modified) known = { modified, file: read() };
     return known.file;
   };
-}
-
-/** A browser asks each time whether it still has the newest, so that pages fit the server after an upgrade. */
-export async function fileAnswer(file: PageFile, request: Request, headers: Record<string, string>) {
-  const { plain, gzip: compressed, etag } = await file.read();
-  const isCompressed = takesGzip(request.headers.get('accept-encoding'));
-  const tag = isCompressed ? `${etag}-gzip` : etag;
-  const all = { ...headers, vary: 'accept-encoding', etag: `"${tag}"` };
-  if (preconditions(request.headers, { etag: tag }) === 'unchanged')
-    return new Response(null, { status: 304, headers: all });
-  return new Response(isCompressed ? compressed : plain, {
-    headers: { ...all, 'content-type': file.type, ...(isCompressed && { 'content-encoding': 'gzip' }) },
-  });
 }
 
 /** What a module needs before it runs. `import(…)` is left out: that is loaded when it is needed. */

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { type Served, served } from '../../core/http/served.ts';
 import { framed, listOfPages, missing } from './frame.ts';
 import { llmsFullText, llmsText, markdownWithLinks } from './llms.ts';
 import { type Rendered, renderMarkdown } from './markdown.ts';
 import { imageTypes, type Library, linkTarget, markdownPathOf, type Page, readLibrary } from './pages.ts';
-import { type Served, served } from './served.ts';
 
 /** The pages of a folder of Markdown, as they are served. */
 export interface Guides {

@@ -4,10 +4,10 @@ import { Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { says } from '../../core/http/http.ts';
 import { nothing, text } from '../../core/http/operation.ts';
+import { served } from '../../core/http/served.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { guides } from './guides.ts';
 import { pageFiles, referencePage } from './reference.ts';
-import { served } from './served.ts';
 
 /** `/docs`: the API reference, and the guides beside it. Nothing comes from elsewhere. */
 export default definePlugin({

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { type Served, served } from './served.ts';
+import { type Served, served } from '../../core/http/served.ts';
 
 const here = (path: string) => join(import.meta.dir, path);
 const shared = (path: string) => join(import.meta.dir, '../../core/face', path);

@@ -363,6 +363,7 @@ const pages = [
   ['/dashboard/webhooks', 'Webhooks'],
   ['/dashboard/events', 'Events'],
   ['/dashboard/keys', 'API keys'],
+  ['/dashboard/audit', 'Audit log'],
   ['/dashboard/system', 'System'],
 ] as const;
 

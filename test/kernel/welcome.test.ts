@@ -36,11 +36,13 @@ it('recommends the demo only in a checkout, which has one', () => {
 
 it('recommends the key-frame interval that the health check recommends', () => {
   for (const text of [issueTexts.keyFrames, issueTexts.noKeyFrame]) expect(text).toContain('2 s');
-  const guide = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
-  for (const text of [said(['api', 'media', 'actors', 'worker']), guide])
-    expect(text.replace(/\s+/g, ' ')).toMatch(
-      /[Kk]ey frame every 2 s: in OBS .*Keyframe Interval.*ffmpeg.*-g.*keyint/,
-    );
+  const guide = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
+  expect(said(['api', 'media', 'actors', 'worker']).replace(/\s+/g, ' ')).toMatch(
+    /[Kk]ey frame every 2 s: in OBS .*Keyframe Interval.*ffmpeg.*-g.*keyint/,
+  );
+  expect(guide('api.md')).toContain('Send a key frame every 2 s');
+  expect(guide('guides/obs.md')).toMatch(/Keyframe Interval \| 2 s/);
+  expect(guide('guides/ffmpeg.md')).toMatch(/-g 60 .* which is 2 s at 30 frames/);
 });
 
 it('names no address at which this node does not answer', () => {

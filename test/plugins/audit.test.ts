@@ -25,13 +25,14 @@ it('says who made and deleted what, when and with which key', async () => {
   await w.request('DELETE', `/api/stream/${stream.id}`, { key });
   expect((await w.request('DELETE', `/api/stream/${stream.id}`, { key })).status).toBe(404);
   await w.request('PATCH', `/api/stream/${stream.id}`, { key, body: {} });
+  await w.advance('1s');
   await w.request('DELETE', `/api/api-token/${made.id}`);
 
   const all = await entries(w);
   expect(all.map(({ action, target, at }) => [action, target, at])).toEqual([
     ['DELETE /api/api-token/{id}', made.id, w.now()],
-    ['DELETE /api/stream/{id}', stream.id, w.now()],
-    ['POST /api/api-token', made.id, w.now() - 60_000],
+    ['DELETE /api/stream/{id}', stream.id, w.now() - 1000],
+    ['POST /api/api-token', made.id, w.now() - 61_000],
   ]);
   expect(all[1]?.actor).toMatchObject({ keyId: made.id, accountId: made.userId });
   expect(all[0]?.actor).not.toHaveProperty('keyId');

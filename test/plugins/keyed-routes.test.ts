@@ -44,6 +44,7 @@ const open = [
     'GET /',
     'GET /dashboard/extensions.json',
     'GET /dashboard/app/*',
+    'GET /dashboard',
     'GET /dashboard/*',
   ],
   ...['GET /docs', 'GET /docs/app/*', 'GET /docs/guides', 'GET /docs/guides/*'],

@@ -28,6 +28,7 @@ const pages = {
   webhook: () => import('./pages/webhook.js'),
   events: () => import('./pages/events.js'),
   keys: () => import('./pages/keys.js'),
+  audit: () => import('./pages/audit.js'),
   system: () => import('./pages/system.js'),
 };
 

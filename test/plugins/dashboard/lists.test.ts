@@ -10,6 +10,7 @@ const pages = join(import.meta.dirname, '../../../plugins/dashboard/page/pages')
 /** The pages with lists, and the list that each of them asks for. */
 const lists = {
   'assets.js': '/api/asset',
+  'audit.js': '/api/audit',
   'keys.js': '/api/api-token',
   'streams.js': '/api/stream',
   'tasks.js': '/api/task',

@@ -7,6 +7,7 @@ export const entries = [
   { id: 'webhooks', title: 'Webhooks', letter: 'w', path: 'webhook', isWide: true },
   { id: 'events', title: 'Events', letter: 'e', path: 'events', isWide: true },
   { id: 'keys', title: 'API keys', letter: 'k', path: 'api-token', isWide: true },
+  { id: 'audit', title: 'Audit log', letter: 'u', path: 'audit', isWide: true },
   { id: 'system', title: 'System', letter: 'y', path: 'system', isWide: true },
 ];
 

@@ -18,7 +18,7 @@ export function Frame({ more, children }) {
   // `palette` or `help`.
   const [open, setOpen] = useState();
   const own = entries.filter(({ path }) => path === undefined || allows('GET', path));
-  const isLast = ({ id }) => id === 'keys' || id === 'system';
+  const isLast = ({ id }) => id === 'keys' || id === 'audit' || id === 'system';
   const shown = [...own.filter((entry) => !isLast(entry)), ...more, ...own.filter(isLast)];
   useEffect(() => pageKeys(setOpen), []);
   const fold = () => {

@@ -48,11 +48,13 @@ export function useLoad(load, { deps = [], on, every, gather = usualGather } = {
       clearTimeout(timer);
     };
   }, [reload, gather]);
+  // What is not there does not come by waiting: ids are never given twice.
+  const isGone = state.cause?.status === 404;
   useEffect(() => {
-    if (!every) return undefined;
+    if (!every || isGone) return undefined;
     const timer = setInterval(() => document.hidden || reload(), every);
     return () => clearInterval(timer);
-  }, [reload, every]);
+  }, [reload, every, isGone]);
   return { ...state, reload };
 }
 

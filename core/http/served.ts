@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliDecompress, gzip } from 'node:zlib';
-import { takesBrotli, takesGzip } from '../../core/http/accept-encoding.ts';
-import { preconditions } from '../../core/http/preconditions.ts';
+import { takesBrotli, takesGzip } from './accept-encoding.ts';
+import { preconditions } from './preconditions.ts';
 
 /** Answers a request with a file: 304 where the client has it, else in the best encoding that the client takes. */
 export type Served = (request: Request) => Promise<Response>;
