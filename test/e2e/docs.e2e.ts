@@ -95,7 +95,7 @@ test('guides are read, followed and copied, in light and dark and on a phone', a
     expect(await reader.violations()).toEqual([]);
     await page.getByRole('main').getByRole('link', { name: 'Limits', exact: true }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Limits' }).waitFor();
-    await reader.open('/docs/guides/embedding', 'Embedding the player');
+    await reader.open('/docs/guides/embed', 'Embed the player');
     expect(await reader.violations()).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
     await page.getByRole('heading', { name: 'Events' }).getByRole('link').click();
