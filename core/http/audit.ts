@@ -4,8 +4,8 @@ import type { Principal } from './auth.ts';
 
 /** Something that was done, and that somebody may have to explain later. */
 export interface AuditNote {
-  /** Account whose things it was done to. */
-  readonly account: string;
+  /** Account whose things it was done to; undefined where that is unknown. Only the admin account sees such entries. */
+  readonly account?: string | undefined;
   /** The API key that did it; undefined for the bootstrap key, and where there was none. */
   readonly keyId?: string | undefined;
   /** Account of that key. */

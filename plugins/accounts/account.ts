@@ -33,11 +33,14 @@ export function accountRoutes(kit: Kit): AnyElysia {
   const creation = bodyReader({ name: nameSchema('Acme Films') }, { readOnly: ['id', 'createdAt'] });
   return new Elysia().post(
     '/api/account',
-    once(async ({ request, principal, id }) => {
-      if (!principal.isAdmin) throw notAllowed('only keys of the admin account can create accounts');
-      const { name } = await creation.read(request);
-      return Response.json(await createAccount(kit, { id, name }), { status: 201 });
-    }),
+    once(
+      async ({ request, principal, id }) => {
+        if (!principal.isAdmin) throw notAllowed('only keys of the admin account can create accounts');
+        const { name } = await creation.read(request);
+        return Response.json(await createAccount(kit, { id, name }), { status: 201 });
+      },
+      { isAudited: true },
+    ),
     says('Creates an account; only for keys of the admin account. 201 with the account.', {
       name: 'createAccount',
       body: creation,

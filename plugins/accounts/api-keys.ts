@@ -5,7 +5,7 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
 import { KeyUse } from './key-use.ts';
-import { documentOf } from './token-document.ts';
+import { documentOf, type TokenDocument } from './token-document.ts';
 
 /** For the routes of this plugin. */
 export interface ApiKeys extends Authenticator {
@@ -61,12 +61,16 @@ export class StoredKeys implements ApiKeys {
 
   onRevoked({ keyId, expiresAt }: Principal, revoked: () => void): () => void {
     if (keyId === undefined) return () => {};
-    const expire = () => this.#revokeHere(keyId);
-    const cancel = expiresAt === undefined ? () => {} : this.#kit.clock.at(expiresAt, expire);
     const listener = { keyId, revoked };
+    let cancel = () => {};
+    const expireAt = (at: number | undefined) => {
+      if (at !== undefined && this.#listeners.has(listener))
+        cancel = this.#kit.clock.at(at, () => this.#revokeHere(keyId));
+    };
     this.#listeners.add(listener);
-    // It may have been deleted between the check of the request and now.
-    void this.#lookAgain(keyId);
+    expireAt(expiresAt);
+    // It may have been deleted between the check of the request and now; and who has only its id does not know when it expires.
+    void this.#lookAgain(keyId).then((found) => expiresAt === undefined && expireAt(found?.expiresAt));
     return () => {
       cancel();
       this.#listeners.delete(listener);
@@ -131,12 +135,15 @@ export class StoredKeys implements ApiKeys {
   }
 
   /** Another node may have deleted it. */
-  async #lookAgain(keyId: string): Promise<void> {
+  async #lookAgain(keyId: string): Promise<TokenDocument | undefined> {
     try {
-      if (!(await this.#kit.resources.get('api-token', keyId))) this.#revokeHere(keyId);
+      const row = await this.#kit.resources.get('api-token', keyId);
+      if (row) return documentOf(row);
+      this.#revokeHere(keyId);
     } catch (error) {
       this.#kit.log.warn('an API key could not be looked up again', { error });
     }
+    return undefined;
   }
 
   async #lookAtAll(signal: AbortSignal): Promise<void> {

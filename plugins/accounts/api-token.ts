@@ -4,16 +4,18 @@ import { Fault } from '../../core/base/fault.ts';
 import { maxIdLength, nameSchema } from '../../core/base/name.ts';
 import { object, oneOf, optional } from '../../core/base/schema.ts';
 import { type Access, accessMethods, resourcePattern } from '../../core/http/access.ts';
+import { noted } from '../../core/http/audit.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
-import { keyedRoutes } from '../../core/http/keyed.ts';
+import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { flagSchema, idSchema, json, momentSchema, nothing } from '../../core/http/operation.ts';
 import { flagOf } from '../../core/http/query.ts';
 import { type Quota, quota } from '../../core/http/quota.ts';
 import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import { apiKeys } from './api-keys.ts';
 import type { AccountsKit } from './config.ts';
 import { createToken, deleteToken, notFound } from './token-changes.ts';
@@ -107,9 +109,11 @@ export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): An
     )
     .delete(
       '/api/api-token/:id',
-      keyed(async ({ request, params: { id = '' }, principal }) => {
+      keyed(async (call) => {
+        const { request, params, principal } = call;
         const isCascade = flagOf(new URL(request.url).searchParams, 'cascade') ?? false;
-        await deleteToken(id, { principal, kit, places, keys, isCascade });
+        const deleted = notesOf(call, kit);
+        await deleteToken(params.id ?? '', { principal, kit, places, keys, isCascade, deleted });
         return new Response(null, { status: 204 });
       }),
       says('Deletes an API key: it stops working at once, and event streams opened with it end. 204.', {
@@ -119,6 +123,15 @@ export function tokenRoutes(kit: AccountsKit, { places }: { places: Quota }): An
         faults: ['api_token.not_found', 'api_token.busy', 'query.invalid'],
       }),
     );
+}
+
+/** Notes keys that a deletion takes along. Where the admin account is does not concern others. */
+function notesOf({ request, principal }: Call, kit: Kit): (row: StoredResource) => Promise<void> {
+  const { accountId: actor, keyId } = principal;
+  const { address } = kit.caller(request);
+  const action = 'DELETE /api/api-token/{id}';
+  return ({ account, id: target }) =>
+    noted({ account, actor, keyId, action, target, ...(account === actor && { address }) }, kit);
 }
 
 function tokensOf({ accountId: account }: Principal, { resources }: Kit) {

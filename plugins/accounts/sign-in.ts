@@ -14,7 +14,6 @@ import { json, momentSchema, storeFaults } from '../../core/http/operation.ts';
 import type { Quota } from '../../core/http/quota.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { ResourceCommit, StoredResource } from '../../core/ports/store.ts';
-import { adminAccount } from './account.ts';
 import { GuessLimit } from './guess-limit.ts';
 import { deletedRow, hashOf, newKey, newRow, touchedRow } from './token-document.ts';
 
@@ -93,7 +92,7 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
         const action = 'POST /api/sign-in';
         if (!made) {
           const detail = { code: 'sign_in.refused' };
-          await noted({ account: await adminAccount(kit), address, action, detail }, kit);
+          await noted({ address, action, detail }, kit);
           throw refused();
         }
         guesses.right(address);

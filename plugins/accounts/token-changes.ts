@@ -10,8 +10,12 @@ import type { StoredResource } from '../../core/ports/store.ts';
 import type { ApiKeys } from './api-keys.ts';
 import {
   deletedRow,
+  documentOf,
+  holderIndex,
+  holdersOf,
   newKey,
   newRow,
+  passedOnRow,
   presentToken,
   type TokenDocument,
   touchedRow,
@@ -74,47 +78,60 @@ async function writeNew(document: TokenDocument, { key, kit }: { key: string; ki
   throw busy(makerId ?? id);
 }
 
+/** What a deletion needs. `deleted` is called for each key that goes with the one that was named. */
+interface Deletion {
+  readonly principal: Principal;
+  readonly kit: Kit;
+  readonly places: Quota;
+  readonly keys: ApiKeys;
+  deleted(row: StoredResource): Promise<void>;
+}
+
 /**
  * Deletes a key of the account. `isCascade`: and the keys that it made, and those that they made. A repeat goes on where one was cut
  * off. Faults: 404 `api_token.not_found`, 409 `api_token.busy`.
  */
-export async function deleteToken(
-  id: string,
-  options: { principal: Principal; kit: Kit; places: Quota; keys: ApiKeys; isCascade: boolean },
-): Promise<void> {
+export async function deleteToken(id: string, options: Deletion & { isCascade: boolean }): Promise<void> {
   const { principal, kit, isCascade } = options;
   const row = await kit.resources.get('api-token', id);
   const own = row?.account === principal.accountId ? row : undefined;
-  if (row && !own) throw notFound(id);
-  const below = isCascade ? await madeBy(id, { principal, kit }) : [];
+  if (!isCascade && own) return removeAlone(own, options);
+  const below = isCascade && !row ? await madeBy(id, options) : [];
   if (!own && below.length === 0) throw notFound(id);
   // First the key itself: after that it makes no more.
-  if (own && (await remove([own], options)) === 0 && !isCascade) throw notFound(id);
-  if (!isCascade) return;
+  if (own) await remove([own], options);
   const makers = [id];
   for (let maker = makers.shift(); maker !== undefined; maker = makers.shift()) {
     for (let made = await madeBy(maker, options); made.length > 0; made = await madeBy(maker, options)) {
-      await remove(made, options);
+      const gone = await remove(made, options);
+      await Promise.all(gone.map((one) => options.deleted(one)));
       makers.push(...made.map((one) => one.id));
     }
   }
 }
 
-/** Some of the keys that a key made. Only the admin account makes keys of other accounts. */
+/** Some of the keys that a key made or was passed on. Only the admin account makes keys of other accounts. */
 async function madeBy(
-  createdByKeyId: string,
-  { principal, kit }: { principal: Principal; kit: Kit },
+  keyId: string,
+  { principal, kit }: Pick<Deletion, 'principal' | 'kit'>,
 ): Promise<StoredResource[]> {
   const account = principal.isAdmin ? {} : { account: principal.accountId };
-  return kit.resources.list('api-token', { ...account, where: { createdByKeyId }, limit: chunk });
+  for (const where of under(keyId)) {
+    const made = await kit.resources.list('api-token', { ...account, where, limit: chunk });
+    if (made.length > 0) return made;
+  }
+  return [];
 }
 
-/** Deletes these keys. Resolves with how many of them; others have been deleted meanwhile. */
-async function remove(
-  rows: readonly StoredResource[],
-  { kit, places, keys }: { kit: Kit; places: Quota; keys: ApiKeys },
-): Promise<number> {
-  let left = rows;
+/** Where those stand that a key made, and those that it holds. */
+function under(keyId: string): readonly Record<string, string>[] {
+  return [{ createdByKeyId: keyId }, { [holderIndex(keyId)]: 'held' }];
+}
+
+/** Deletes these keys. Resolves with those that it deleted; others have been deleted meanwhile. */
+async function remove(rows: readonly StoredResource[], options: Deletion): Promise<StoredResource[]> {
+  const { kit, keys } = options;
+  let left = [...rows];
   for (let attempt = 0; left.length > 0; attempt += 1) {
     if (attempt === attempts) throw busy(left[0]?.id ?? '');
     const written = await kit.resources
@@ -125,11 +142,51 @@ async function remove(
     const again = await Promise.all(left.map(({ id }) => kit.resources.get('api-token', id)));
     left = again.filter((row) => row !== undefined);
   }
-  for (const { id, account } of left) {
+  areGone(left, options);
+  return left;
+}
+
+/** Deletes a key, and leaves those that it made. */
+async function removeAlone(row: StoredResource, options: Deletion): Promise<void> {
+  const { kit, keys } = options;
+  let left: StoredResource | undefined = row;
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    if (!left) throw notFound(row.id);
+    if (await passOn(left, kit)) {
+      const written = await kit.resources
+        .write({ rows: [deletedRow('api-token', left)], events: [] })
+        .finally(() => keys.forget());
+      if (written === 'ok') return areGone([left], options);
+    }
+    left = await kit.resources.get('api-token', row.id);
+  }
+  throw busy(row.id);
+}
+
+/**
+ * Passes what a key made on to those above it: otherwise whoever has a stolen key could make one by way of another, delete that, and
+ * keep it when the stolen one is deleted with all that came of it. False: somebody else wrote at the same time.
+ */
+async function passOn(row: StoredResource, { resources }: Kit): Promise<boolean> {
+  const document = documentOf(row);
+  if (holdersOf(document).length === 0) return true;
+  for (const where of under(row.id)) {
+    for (let after: StoredResource | undefined, isLast = false; !isLast; ) {
+      const page = await resources.list('api-token', { where, limit: chunk, ...(after && { after }) });
+      const rows = page.flatMap((one) => passedOnRow(one, document) ?? []);
+      if (rows.length > 0 && (await resources.write({ rows, events: [] })) !== 'ok') return false;
+      after = page.at(-1);
+      isLast = page.length < chunk;
+    }
+  }
+  return true;
+}
+
+function areGone(rows: readonly StoredResource[], { places, keys }: Deletion): void {
+  for (const { id, account } of rows) {
     places.gone(account);
     keys.revoked(id);
   }
-  return left.length;
 }
 
 /** A key lives no longer than the one that made it. */

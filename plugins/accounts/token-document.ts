@@ -14,6 +14,11 @@ export interface TokenDocument {
   readonly expiresAt?: number;
   /** The API key that made it; absent for the bootstrap key. */
   readonly createdByKeyId?: string;
+  /**
+   * Where that one was deleted alone: those above it, up to the first that was left, nearest first. It is deleted with each of them as
+   * if that had made it.
+   */
+  readonly heldByKeyIds?: readonly string[];
   /** When a request last came with it, to the hour; epoch ms. */
   readonly lastUsedAt?: number;
   /** Of its secret, in hex. Rows of 0.1.0 have it in their index only, until their next use. */
@@ -34,7 +39,7 @@ export function rowOf(
   document: TokenDocument,
   { hash, revision }: { hash: string; revision: number },
 ): VersionedRow {
-  const { id, account, name, createdAt, access, createdByKeyId } = document;
+  const { id, account, name, createdAt, access, createdByKeyId, heldByKeyIds = [] } = document;
   const origins = access.cors?.allowedOrigins ?? [];
   return {
     kind: 'api-token',
@@ -46,6 +51,7 @@ export function rowOf(
     indexes: {
       hash,
       ...(createdByKeyId !== undefined && { createdByKeyId }),
+      ...Object.fromEntries(heldByKeyIds.map((holder) => [holderIndex(holder), 'held'])),
       ...Object.fromEntries(origins.map((origin) => [originIndex(origin), 'allowed'])),
     },
     revision,
@@ -59,6 +65,22 @@ export function touchedRow(row: StoredResource): VersionedRow | undefined {
   const document = documentOf(row);
   const { hash } = document;
   return hash === undefined ? undefined : rowOf(document, { hash, revision: row.revision });
+}
+
+/** The row of a key that was made by, or is held by, one that is deleted alone; undefined where it is as it has to be. */
+export function passedOnRow(row: StoredResource, deleted: TokenDocument): VersionedRow | undefined {
+  const document = documentOf(row);
+  const { hash, heldByKeyIds: held = [] } = document;
+  const below = held.slice(0, held.indexOf(deleted.id) + 1);
+  // The last is the one that was left, and before it are those that its owner knows.
+  const heldByKeyIds = [...below, ...holdersOf(deleted)].slice(-maxHolders);
+  if (hash === undefined || heldByKeyIds.join() === held.join()) return undefined;
+  return rowOf({ ...document, heldByKeyIds }, { hash, revision: row.revision });
+}
+
+/** What holds the keys that a key made, once it is deleted alone. */
+export function holdersOf({ createdByKeyId, heldByKeyIds = [] }: TokenDocument): readonly string[] {
+  return [...(createdByKeyId === undefined ? [] : [createdByKeyId]), ...heldByKeyIds];
 }
 
 /** What deletes a row that was read. */
@@ -81,6 +103,14 @@ export function newKey(): string {
 /** A key has 256 random bits, so a plain hash cannot be reversed. */
 export function hashOf(key: string): Buffer {
   return hash('sha256', key, 'buffer');
+}
+
+/** Each is an index entry. */
+const maxHolders = 20;
+
+/** Keys are found by those that hold them. */
+export function holderIndex(keyId: string): string {
+  return `held by ${keyId}`;
 }
 
 /** Keys are found by the origins that they allow. */

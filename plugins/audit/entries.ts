@@ -8,8 +8,10 @@ import type { StoredResource } from '../../core/ports/store.ts';
 export type AuditKit = Kit & { readonly config: { readonly keep: string } };
 
 export const kind = 'audit';
-/** Entries of all accounts together; beyond them the oldest go before their time. */
-const most = 1_000_000;
+/** Entries of all accounts together; beyond them the oldest of the account that has the most go before their time. */
+const maxEntries = 1_000_000;
+/** Account of the entries of nobody: strangers cannot push out those of the admin account. */
+const nobody = '';
 /** Time between two sweeps, ms, and rows deleted at a time. */
 const interval = 600_000;
 const batch = 200;
@@ -24,7 +26,7 @@ interface Entry extends Omit<AuditNote, 'account'> {
 /** Writes notes as rows. */
 export function keepingOf({ resources, clock, log }: AuditKit): AuditLog {
   return {
-    async note({ account, ...note }) {
+    async note({ account = nobody, ...note }) {
       const [id, createdAt] = [uuid(), clock.now()];
       const entry: Entry = { id, createdAt, ...note };
       const row = { kind, id, account, createdAt, name: '', indexes: {}, revision: 0 };
@@ -57,24 +59,48 @@ export function shownOf({ body }: StoredResource): Record<string, unknown> {
 export function sweeping(kit: AuditKit): Stop {
   return regularly(interval, {
     clock: kit.clock,
-    work: (signal) => sweep(kit, signal),
+    work: (signal) => sweep(kit, { signal, most: maxEntries }),
     failed: (error) => kit.log.warn('old entries of the audit log could not be deleted', { error }),
   });
 }
 
-async function sweep({ config, clock, resources }: AuditKit, signal: AbortSignal): Promise<void> {
+/** One sweep, until no more than `most` are left. */
+export async function sweep(
+  { config, clock, resources }: Pick<AuditKit, 'config' | 'clock' | 'resources'>,
+  { signal, most }: { signal: AbortSignal; most: number },
+): Promise<void> {
+  const oldest = (scope: { account?: string }) =>
+    resources.list(kind, { ...scope, order: [{ by: 'createdAt', descending: false }], limit: batch });
+  const erase = (rows: readonly StoredResource[]) => resources.write({ rows: rows.map(deleted), events: [] });
   const before = clock.now() - milliseconds(config.keep);
-  let tooMany = (await resources.count(kind, {})) - most;
   while (!signal.aborted) {
-    const oldest = await resources.list(kind, {
-      order: [{ by: 'createdAt', descending: false }],
-      limit: batch,
-    });
-    const gone = oldest.filter(({ createdAt }, index) => createdAt <= before || index < tooMany);
-    if (gone.length === 0) return;
-    await resources.write({ rows: gone.map(deleted), events: [] });
-    tooMany -= gone.length;
+    const old = (await oldest({})).filter(({ createdAt }) => createdAt <= before);
+    if (old.length === 0) break;
+    await erase(old);
   }
+  let tooMany = (await resources.count(kind, {})) - most;
+  if (tooMany <= 0) return;
+  const shares = await sharesOf(resources);
+  while (tooMany > 0 && !signal.aborted) {
+    const [account, share] = [...shares].reduce((a, b) => (b[1] > a[1] ? b : a));
+    const gone = (await oldest({ account })).slice(0, tooMany);
+    if (gone.length === 0) return;
+    await erase(gone);
+    tooMany -= gone.length;
+    shares.set(account, share - gone.length);
+  }
+}
+
+/** How many entries each account has. */
+async function sharesOf(resources: AuditKit['resources']): Promise<Map<string, number>> {
+  const shares = new Map([[nobody, await resources.count(kind, { account: nobody })]]);
+  for (let after: StoredResource | undefined, isLast = false; !isLast; ) {
+    const page = await resources.list('account', { limit: batch, ...(after && { after }) });
+    for (const { id } of page) shares.set(id, await resources.count(kind, { account: id }));
+    after = page.at(-1);
+    isLast = page.length < batch;
+  }
+  return shares;
 }
 
 function deleted({ id, account, createdAt, name, revision }: StoredResource) {

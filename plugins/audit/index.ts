@@ -58,7 +58,7 @@ const entrySchema = object(
   { $id: 'AuditEntry' },
 );
 
-/** Who did what, from where and when: API keys, deletions, sign-ins. */
+/** Who did what, from where and when: accounts, keys, deletions, sign-ins. */
 export default definePlugin({
   id: 'audit',
   summary: 'who made and deleted API keys, deleted things, and failed to sign in',
@@ -75,7 +75,7 @@ export default definePlugin({
         list(request, { ...(!isAdmin && { account }), present: shownOf }),
       ),
       says(
-        'Lists who did what, newest first: API keys that were made, everything that was deleted, sign-ins. A key of the admin account sees all accounts.',
+        'Lists who did what, newest first: accounts and API keys that were made, stream keys that were replaced, everything that was deleted, sign-ins. A key of the admin account sees all accounts.',
         {
           name: 'listAudit',
           query: listParameters(fields),

@@ -13,8 +13,8 @@ export interface Guides {
    * (`dashboard.png`). A path that leads to nothing is answered in words.
    */
   find(path: string): Promise<{ readonly served: Served; readonly isFound: boolean }>;
-  /** `/llms.txt` and `/llms-full.txt`, with links to `baseUrl`. */
-  llms(kind: 'list' | 'full', baseUrl: string): Promise<string>;
+  /** `/llms.txt` and `/llms-full.txt`, with links to `baseUrl`. The last of each is kept: anybody may ask, and often. */
+  llms(kind: 'list' | 'full', baseUrl: string): Promise<Served>;
 }
 
 /** Nothing comes from elsewhere, and there is nothing inline. */
@@ -27,9 +27,14 @@ const policy = [
 export function guides(folder: string): Guides {
   let reading: Promise<Library> | undefined;
   const library = () => {
-    reading ??= readLibrary(folder);
+    reading ??= readLibrary(folder).catch((error: unknown) => {
+      // The next request tries again: the system may have been out of descriptors.
+      reading = undefined;
+      throw error;
+    });
     return reading;
   };
+  const texts = new Map<string, { readonly baseUrl: string; readonly served: Served }>();
   const made = new Map<string, Served>();
   const once = async (name: string, make: () => Served | Promise<Served>) => {
     const known = made.get(name) ?? (await make());
@@ -46,8 +51,13 @@ export function guides(folder: string): Guides {
       return { served: document(missing(name), { title, library: all }), isFound: false };
     },
     async llms(kind, baseUrl) {
+      const known = texts.get(kind);
+      if (known?.baseUrl === baseUrl) return known.served;
       const all = await library();
-      return kind === 'full' ? llmsFullText(all, baseUrl) : llmsText(all, baseUrl);
+      const text = kind === 'full' ? llmsFullText(all, baseUrl) : llmsText(all, baseUrl);
+      const made = served(Buffer.from(text), { type: 'text/plain; charset=utf-8' });
+      texts.set(kind, { baseUrl, served: made });
+      return made;
     },
   };
 }

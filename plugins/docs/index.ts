@@ -4,7 +4,6 @@ import { Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import { says } from '../../core/http/http.ts';
 import { nothing, text } from '../../core/http/operation.ts';
-import { served } from '../../core/http/served.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { guides } from './guides.ts';
 import { pageFiles, referencePage } from './reference.ts';
@@ -22,10 +21,8 @@ export default definePlugin({
     const pages = guides(join(import.meta.dir, '../../docs'));
     const llms =
       (kind: 'list' | 'full') =>
-      async ({ request }: { request: Request }) => {
-        const written = await pages.llms(kind, kit.caller(request).baseUrl);
-        return served(Buffer.from(written), { type: 'text/plain; charset=utf-8' })(request);
-      };
+      async ({ request }: { request: Request }) =>
+        (await pages.llms(kind, kit.caller(request).baseUrl))(request);
     return new Elysia()
       .get('/docs', ({ request }) => reference(request), saysPage('docs', 'The API reference.'))
       .get(

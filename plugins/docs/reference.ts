@@ -54,8 +54,12 @@ export function pageFiles(): (name: string) => Promise<Served | undefined> {
   };
   return async (name) => {
     if (!Object.hasOwn(files, name) && name !== 'scalar.js' && name !== 'client.js') return undefined;
-    const file = made.get(name) ?? make(name);
+    const known = made.get(name);
+    if (known) return known;
+    const file = make(name);
     made.set(name, file);
+    // The next request tries again: the system may have been out of descriptors.
+    file.catch(() => made.delete(name));
     return file;
   };
 }

@@ -138,16 +138,19 @@ function broadcastRoutes(kit: StreamsKit): AnyElysia {
     )
     .post(
       '/api/stream/:id/rotate-key',
-      once(async ({ params, principal, caller, id: attempt }) => {
-        const document = await parent(principal, { id: params.id, kit });
-        const { id } = document;
-        const streamKey = newStreamKey();
-        const rotation = { type: 'rotateKey', streamKey, ...(await lastFigures(document, kit)) } as const;
-        await kit.actors
-          .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt}` })
-          .catch(deletedMeanwhile(id));
-        return answer(id, { caller, principal });
-      }),
+      once(
+        async ({ params, principal, caller, id: attempt }) => {
+          const document = await parent(principal, { id: params.id, kit });
+          const { id } = document;
+          const streamKey = newStreamKey();
+          const rotation = { type: 'rotateKey', streamKey, ...(await lastFigures(document, kit)) } as const;
+          await kit.actors
+            .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt}` })
+            .catch(deletedMeanwhile(id));
+          return answer(id, { caller, principal });
+        },
+        { isAudited: true },
+      ),
       says('Gives the stream a new key; the old one stops working at once. 200 with the stream.', {
         name: 'rotateStreamKey',
         answers: { 200: json(shown, 'The stream with its new key.') },

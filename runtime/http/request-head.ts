@@ -103,10 +103,14 @@ function isBlank(code: number): boolean {
   return code === 32 || code === 9;
 }
 
+/** Host and port, and nothing that the URL would take for the end of them: `a/metrics?` as a host would be another path. */
+const hostPattern = /^[^/\\?#@]+$/;
+
 /** The origin form, or the absolute form, whose host counts instead of the header (RFC 9112 §3.2). */
 function urlOf(target: string, host: string): string | undefined {
+  if (!hostPattern.test(host)) return undefined;
   if (target.startsWith('/')) return `http://${host}${target}`;
-  return /^https?:\/\//i.test(target) ? target : undefined;
+  return /^https?:\/\/[^/\\?#@]+(?:[/?#]|$)/i.test(target) ? target : undefined;
 }
 
 function framingOf(

@@ -1435,7 +1435,7 @@ export interface Api {
   deleteWebhook(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
-  /** Lists who did what, newest first: API keys that were made, everything that was deleted, sign-ins. A key of the admin account sees all accounts. `GET /api/audit` */
+  /** Lists who did what, newest first: accounts and API keys that were made, stream keys that were replaced, everything that was deleted, sign-ins. A key of the admin account sees all accounts. `GET /api/audit` */
   listAudit(call?: {
       readonly query?: {
         /** Rows of one page. */

@@ -27,8 +27,8 @@ const open = async (path: string): Promise<Page> => {
 
 it('signs in once, and leaves no code in the address', async () => {
   const headers = { authorization: `Bearer ${server.key}` };
-  const made = await fetch(`${server.url}/api/sign-in-code`, { method: 'POST', headers });
-  const { code } = (await made.json()) as { code: string };
+  const answer = await fetch(`${server.url}/api/sign-in-code`, { method: 'POST', headers });
+  const { code } = (await answer.json()) as { code: string };
 
   const first = await open(`/#sign-in=${code}`);
   await first.getByRole('navigation').first().waitFor();
@@ -49,7 +49,14 @@ it('signs in once, and leaves no code in the address', async () => {
   expect(await second.evaluate(() => sessionStorage.getItem('millrace.key'))).toBeNull();
   expect(server.output).not.toContain(code);
 
-  // The key was made for this tab, and goes with it.
+  // The key was made for this tab, and goes with it, but not before what is still to be done with it.
+  const hook = await made('/api/webhook', {
+    name: 'Hook',
+    url: 'https://a.example.com/',
+    events: ['stream.idle'],
+  });
+  await first.goto(`${server.url}/dashboard/webhook/${hook.id}`);
+  await first.getByRole('button', { name: 'Delete' }).click();
   await first.getByRole('button', { name: 'Sign out' }).click();
   await first.getByLabel('API key').waitFor();
   expect(await first.evaluate(() => sessionStorage.getItem('millrace.key'))).toBeNull();
@@ -58,6 +65,7 @@ it('signs in once, and leaves no code in the address', async () => {
     return !((await tokens.json()) as { name: string }[]).some(({ name }) => name === 'Dashboard');
   };
   await until('the key to go', isGone, { within: 10_000 });
+  expect((await server.api.request('GET', `/api/webhook/${hook.id}`)).status).toBe(404);
 });
 
 async function made(path: string, body: object): Promise<{ id: string; key: string }> {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { type AuditKit, sweep } from '../../plugins/audit/entries.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { type World, world } from '../kit/world.ts';
 
@@ -45,6 +46,54 @@ it('notes a POST that is repeated with its Idempotency-Key once', async () => {
   await w.request('POST', '/api/api-token', { body: {}, headers });
   expect((await w.request('POST', '/api/api-token', { body: {}, headers })).status).toBe(409);
   expect(await entries(w)).toHaveLength(1);
+});
+
+it('names every key that went with another, and who made accounts and stream keys', async () => {
+  await using w = await world({ plugins });
+  const { body: parent } = await w.request('POST', '/api/api-token', { body: {} });
+  const made = await Promise.all(
+    [1, 2].map(() => w.request('POST', '/api/api-token', { body: {}, key: parent.key })),
+  );
+  const stream = await w.given.stream();
+  const { body: account } = await w.request('POST', '/api/account', { body: { name: 'Acme' } });
+  await w.request('POST', `/api/stream/${stream.id}/rotate-key`);
+  await w.request('DELETE', `/api/api-token/${parent.id}?cascade=1`);
+  const all = await entries(w, '?limit=100');
+  const targets = (action: string) => all.filter((one) => one.action === action).map(({ target }) => target);
+  expect(targets('DELETE /api/api-token/{id}').toSorted()).toEqual(
+    [parent, ...made.map(({ body }) => body)].map(({ id }) => id).toSorted(),
+  );
+  expect(targets('POST /api/account')).toEqual([account.id]);
+  expect(targets('POST /api/stream/{id}/rotate-key')).toEqual([stream.id]);
+});
+
+it('keeps the entries of others when an account, or a stranger, makes too many', async () => {
+  await using w = await world({ plugins });
+  const other = await anotherAccount(w);
+  const kept = await entries(w);
+  await w.advance('1s');
+  const key = other.key;
+  for (let n = 0; n < 30; n += 1) {
+    const { body } = await w.request('POST', '/api/api-token', { body: {}, key });
+    await w.request('DELETE', `/api/api-token/${body.id}`, { key });
+    await w.request('POST', '/api/sign-in', { key: '', body: { code: 'wrong' } });
+    await w.advance('1m');
+  }
+  const { resources, write } = w.store;
+  const kit = {
+    config: { keep: '90d' },
+    clock: { now: w.now },
+    resources: {
+      list: resources.list.bind(resources),
+      count: resources.count.bind(resources),
+      write: async (rows: Parameters<AuditKit['resources']['write']>[0]) =>
+        (await write.call(w.store, { ...rows, at: w.now() })).outcome,
+    },
+  } as unknown as AuditKit;
+  await sweep(kit, { most: 40, signal: new AbortController().signal });
+  const left = await entries(w, '?limit=1000');
+  expect(left).toHaveLength(40);
+  expect(left.slice(-kept.length)).toEqual(kept);
 });
 
 it('notes sign-ins, also those that failed', async () => {

@@ -93,7 +93,35 @@ describe('the list of past events', () => {
       pages += 1;
     }
     expect(found).toEqual(['[]', '[]', '[{"n":3}]']);
-    expect([pages, reads]).toEqual([3, 25]);
+    expect([pages, reads]).toEqual([3, 61]);
+  });
+
+  it('lets others have their turn, and reads no more of long events that nobody asked for', async () => {
+    const body = JSON.stringify({ payload: 'x'.repeat(60_000) });
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    let reads = 0;
+    const feed = (size: string) => ({
+      async before(position: number, { limit }: { limit: number }) {
+        reads += 1;
+        const event = { id: 'e', type: 't', account: 'a', stream: '', body: size, at: 0 };
+        const first = Math.min(position, 100_000);
+        return Array.from({ length: limit }, (_, index) => ({ ...event, position: first - index - 1 }));
+      },
+    });
+    const wanted = { account: 'a', type: 'stream.started', streamId: null };
+    expect((await logPage(wanted, { feed: feed('{}'), cursor: null, limit: 20 })).body).toBe('[]');
+    expect(turns).toBeGreaterThan(10);
+    reads = 0;
+    const long = await logPage(wanted, { feed: feed(body), cursor: null, limit: 20 });
+    isOver = true;
+    expect([long.body, reads]).toEqual(['[]', 1]);
+    expect(long.cursor).toBeDefined();
   });
 
   it('cuts a page of long events', async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type Authenticator, authenticator } from '../../core/http/auth.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
 import { allPlugins, anotherAccount } from '../kit/all-plugins.ts';
 import { type World, world } from '../kit/world.ts';
 
@@ -70,6 +72,27 @@ describe('a key that expires', () => {
   });
 });
 
+it('tells who has only the id of a key when it expires', async () => {
+  let keys: Authenticator | undefined;
+  const listener = definePlugin({
+    id: 'listener',
+    summary: 'listens',
+    needs: [authenticator],
+    start(kit) {
+      keys = kit.use(authenticator);
+    },
+  });
+  await using w = await world({ plugins: [...plugins, listener] });
+  const { id } = await make(w, { expiresAt: w.now() + hour });
+  const ended: string[] = [];
+  const stops = ['early', 'late'].map((name) => keys?.onRevoked({ keyId: id }, () => ended.push(name)));
+  await w.advance('59m');
+  stops[0]?.();
+  expect(ended).toEqual([]);
+  await w.advance('1m');
+  expect(ended).toEqual(['late']);
+});
+
 describe('the last use of a key', () => {
   it('is shown to the hour, and survives', async () => {
     await using w = await world({ plugins });
@@ -132,6 +155,36 @@ describe('keys that a key made', () => {
     ]);
     expect(await remove(w, `${parent.id}?cascade=1`)).toBe(404);
     expect((await w.request('DELETE', `/api/api-token/${stranger.id}?cascade=yes`)).status).toBe(422);
+  });
+
+  it('do not slip away when one in between is deleted alone', async () => {
+    await using w = await world({ plugins });
+    const { parent, child, grandchild } = await family(w);
+    const many = await Promise.all(Array.from({ length: 201 }, () => make(w, {}, child.key)));
+    const last = await make(w, {}, grandchild.key);
+    for (const { id } of [child, grandchild]) expect(await remove(w, id, parent.key)).toBe(204);
+    const kept = [...many, last];
+    for (const { key } of kept) expect(await statusOf(w, key)).toBe(200);
+    expect(await shown(w, last.id)).toMatchObject({ createdByKeyId: grandchild.id });
+    // Also when the one in between is the one that is known to be stolen, and is gone.
+    expect(await remove(w, `${child.id}?cascade=1`)).toBe(204);
+    for (const { key } of kept) expect(await statusOf(w, key)).toBe(401);
+    expect((await w.request('GET', '/api/api-token')).body).toMatchObject([{ id: parent.id }]);
+  });
+
+  it('are found from above however many came and went in between', async () => {
+    await using w = await world({ plugins });
+    const { parent, child } = await family(w);
+    let last = child;
+    for (let n = 0; n < 25; n += 1) {
+      const next = await make(w, {}, last.key);
+      expect(await remove(w, last.id, next.key)).toBe(204);
+      last = next;
+    }
+    expect(await statusOf(w, last.key)).toBe(200);
+    expect(await remove(w, `${parent.id}?cascade=1`)).toBe(204);
+    expect(await statusOf(w, last.key)).toBe(401);
+    expect((await w.request('GET', '/api/api-token?limit=1000')).body).toEqual([]);
   });
 
   it('are hundreds', async () => {

@@ -175,6 +175,16 @@ describe('what could be read as two requests is refused, and nothing behind it i
     ['a zero byte', 'GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n', 400],
     ['no host', 'GET / HTTP/1.1\r\n\r\n', 400],
     ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 400],
+    ...['', 'a/other?', 'a\\other?', 'a?', 'a#', 'a@b'].map((host): [string, string, number] => [
+      `the host ${JSON.stringify(host)}`,
+      `GET /post HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+      400,
+    ]),
+    ...['http:///post', 'http://a@b/post', 'http://?/post'].map((target): [string, string, number] => [
+      `the target ${target}`,
+      `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`,
+      400,
+    ]),
     ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', 400],
     ['a method of no route', 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n', 501],
     ['another version', 'GET / HTTP/2.0\r\nHost: a\r\n\r\n', 505],

@@ -147,7 +147,10 @@ it('answers in words, with 404, what it does not have', async () => {
 });
 
 it('lists what there is to read for language models, with links that work', async () => {
-  const text = await guides(fixture).llms('list', 'https://video.example.com');
+  const all = guides(fixture);
+  const read = async (kind: 'list' | 'full', baseUrl = 'https://video.example.com') =>
+    (await (await all.llms(kind, baseUrl))(new Request(`${baseUrl}/`))).text();
+  const text = await read('list');
   expect(text).toMatch(/^# Millrace\n\n> Open, self-hosted .*\n\n/);
   expect(text).toContain(`## Guides
 
@@ -158,9 +161,11 @@ it('lists what there is to read for language models, with links that work', asyn
 ## API
 
 - [OpenAPI 3.1](https://video.example.com/openapi.json)`);
-  const full = await guides(fixture).llms('full', 'https://video.example.com');
+  const full = await read('full');
   expect(full).toContain('Source: https://video.example.com/docs/guides/first.md\n\n# The *first* guide');
   expect(full).toContain('](https://video.example.com/docs/guides/second.md#set-up "Title")');
+  expect(await read('full', 'http://localhost:8080')).not.toContain('video.example.com');
+  expect(await all.llms('list', 'http://a.example.com')).toBe(await all.llms('list', 'http://a.example.com'));
 });
 
 describe('the pages of docs/', async () => {

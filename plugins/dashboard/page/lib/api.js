@@ -29,12 +29,16 @@ export async function signIn(candidate, { isKept, isOwn = false }) {
   key.value = candidate;
 }
 
-/** Forgets the key. One that was made for this tab is deleted, where it may do that: nobody else has it. */
-export function signOut() {
+/**
+ * Forgets the key. One that was made for this tab is deleted, where it may do that: nobody else has it. `pending`: what has to be done
+ * with it before.
+ */
+export function signOut(pending) {
   const { id } = access.value ?? {};
+  const own = client.value;
   const isOwn = sessionStorage.getItem('millrace.own') === key.value;
-  if (isOwn && id && allows('DELETE', `api-token/${id}`))
-    void call('DELETE', `/api/api-token/${id}`).catch(() => undefined);
+  const remove = () => own.request({ method: 'DELETE', path: `/api/api-token/${id}` });
+  if (isOwn && id && allows('DELETE', `api-token/${id}`)) void pending.then(remove).catch(() => undefined);
   forgetKey();
 }
 
@@ -49,7 +53,8 @@ function forgetKey() {
 /** The server no longer takes the key. */
 export function keyRefused() {
   forgetKey();
-  signInNotice.value = 'Your API key no longer works: it was deleted. Sign in with another one.';
+  signInNotice.value =
+    'Your API key no longer works: it was deleted, or has expired. Sign in with another one.';
 }
 
 // Whoever signs out of a key that the browser keeps does so in all tabs.

@@ -8,7 +8,7 @@ import { html } from './html.js';
 import { icon } from './icons.js';
 import { useLoad } from './load.js';
 import { Palette } from './palette.js';
-import { Dot, pageTitle, UndoBar } from './parts.js';
+import { Dot, finishUndo, pageTitle, UndoBar } from './parts.js';
 import { go, place, withQuery } from './place.js';
 import { isTyping } from './table.js';
 import { switchTheme } from './theme.js';
@@ -48,7 +48,7 @@ export function Frame({ more, children }) {
       <a class="entry wide" href="/docs/guides" target="_blank" title="Guides">${icon('guides')}<span>Guides</span></a>
       <a class="entry wide" href="/docs" target="_blank" title="API reference">${icon('docs')}<span>API reference</span></a>
       <button class="entry wide" type="button" onClick=${switchTheme} title="Light or dark">${icon('theme')}<span>Light or dark</span></button>
-      <button class="entry wide" type="button" onClick=${signOut} title="Sign out">${icon('out')}<span>Sign out</span></button>
+      <button class="entry wide" type="button" onClick=${() => signOut(finishUndo())} title="Sign out">${icon('out')}<span>Sign out</span></button>
       <button class="entry wide" type="button" onClick=${fold} title="Fold">${icon('fold')}<span>Fold</span></button>
     </nav>
     <header class="bar">

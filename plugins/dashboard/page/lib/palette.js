@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { allows, call, signOut } from './api.js';
 import { hrefOf } from './entries.js';
 import { html } from './html.js';
+import { finishUndo } from './parts.js';
 import { go } from './place.js';
 import { switchTheme } from './theme.js';
 
@@ -93,7 +94,7 @@ function commandsOf(pages, onHelp) {
     command('Keys', onHelp),
     { title: 'Guides', kind: 'Page', run: () => open('/docs/guides', '_blank') },
     { title: 'API reference', kind: 'Page', run: () => open('/docs', '_blank') },
-    command('Sign out', signOut),
+    command('Sign out', () => signOut(finishUndo())),
   ];
 }
 

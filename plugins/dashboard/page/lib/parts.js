@@ -157,23 +157,30 @@ export function withUndo(text, { commit, undo }) {
   undoable.value?.finish();
   const end = () => {
     clearTimeout(timer);
-    removeEventListener('pagehide', finish);
+    removeEventListener('pagehide', leave);
     undoable.value = undefined;
   };
-  const finish = (event) => {
+  const finish = ({ isLeaving = false } = {}) => {
     end();
-    commit({ isLeaving: event?.type === 'pagehide' });
+    return commit({ isLeaving });
   };
-  const timer = setTimeout(finish, undoTime);
-  addEventListener('pagehide', finish);
+  const leave = () => finish({ isLeaving: true });
+  const timer = setTimeout(() => finish(), undoTime);
+  addEventListener('pagehide', leave);
   undoable.value = {
     text,
-    finish: () => finish(),
+    finish,
     undo: () => {
       end();
       undo?.();
     },
   };
+}
+
+/** Does now what could still be undone, with what it sends at once: for a reader who leaves. */
+export async function finishUndo() {
+  // Whoever leaves sees no page that could tell why it failed.
+  await Promise.resolve(undoable.value?.finish({ isLeaving: true })).catch(() => undefined);
 }
 
 export function UndoBar() {
