@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
 import { uuid } from '../base/ids.ts';
+import { deletedRow } from '../plugin/deleted-row.ts';
 import type { Kit } from '../plugin/plugin.ts';
 import type { ResourceCommit, Store, StoredResource } from '../ports/store.ts';
 import { bodyBytes } from './body.ts';
@@ -214,8 +215,7 @@ function keyOf(request: Request): string | undefined {
 
 /** A row of this kind, deleted unless it is given a body. */
 function rowOf(place: Omit<StoredResource, 'body'>): ResourceCommit['rows'][number] {
-  const { id, account, createdAt, name, revision } = place;
-  return { kind, id, account, createdAt, name, body: null, indexes: {}, revision };
+  return deletedRow(kind, place);
 }
 
 function isExpired(row: StoredResource, now: number): boolean {

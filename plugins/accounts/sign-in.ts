@@ -12,10 +12,11 @@ import { says } from '../../core/http/http.ts';
 import { keyedRoutes, unstored } from '../../core/http/keyed.ts';
 import { json, momentSchema, storeFaults } from '../../core/http/operation.ts';
 import type { Quota } from '../../core/http/quota.ts';
+import { deletedRow } from '../../core/plugin/deleted-row.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
-import type { ResourceCommit, StoredResource } from '../../core/ports/store.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import { GuessLimit } from './guess-limit.ts';
-import { deletedRow, hashOf, newKey, newRow, touchedRow } from './token-document.ts';
+import { hashOf, newKey, newRow, touchedRow } from './token-document.ts';
 
 /** How long a code works, ms. */
 const lifetime = 5 * 60_000;
@@ -187,7 +188,7 @@ async function tryCode(
     ...(expiresAt !== undefined && { expiresAt }),
   };
   const written = await resources.write({
-    rows: [deleted(row), newRow(document, key), ...(guard ? [guard] : [])],
+    rows: [deletedRow(kind, row), newRow(document, key), ...(guard ? [guard] : [])],
     events: [],
   });
   if (written === 'ok') return { key, keyId, account, id: document.id };
@@ -202,15 +203,12 @@ async function forgetExpired({ clock, resources }: Pick<Kit, 'clock' | 'resource
   });
   const expired = oldest.filter((row) => isExpired(row, clock.now()));
   // Where another request removes them at the same time, nothing is left to do.
-  if (expired.length > 0) await resources.write({ rows: expired.map(deleted), events: [] });
+  if (expired.length > 0)
+    await resources.write({ rows: expired.map((row) => deletedRow(kind, row)), events: [] });
 }
 
 function isExpired({ createdAt }: StoredResource, now: number): boolean {
   return createdAt + lifetime <= now;
-}
-
-function deleted(row: StoredResource): ResourceCommit['rows'][number] {
-  return deletedRow(kind, row);
 }
 
 /** A code has 256 random bits, so a plain hash cannot be reversed. */

@@ -5,11 +5,12 @@ import { notAllowed, type Principal } from '../../core/http/auth.ts';
 import { type Attempt, shownOnce } from '../../core/http/idempotency.ts';
 import type { Call } from '../../core/http/keyed.ts';
 import type { Quota } from '../../core/http/quota.ts';
+import { deletedRow } from '../../core/plugin/deleted-row.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { rowPages } from '../../core/plugin/row-pages.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import type { ApiKeys } from './api-keys.ts';
 import {
-  deletedRow,
   documentOf,
   holderIndex,
   holdersOf,
@@ -171,12 +172,9 @@ async function passOn(row: StoredResource, { resources }: Kit): Promise<boolean>
   const document = documentOf(row);
   if (holdersOf(document).length === 0) return true;
   for (const where of under(row.id)) {
-    for (let after: StoredResource | undefined, isLast = false; !isLast; ) {
-      const page = await resources.list('api-token', { where, limit: chunk, ...(after && { after }) });
+    for await (const page of rowPages('api-token', { where, page: chunk, resources })) {
       const rows = page.flatMap((one) => passedOnRow(one, document) ?? []);
       if (rows.length > 0 && (await resources.write({ rows, events: [] })) !== 'ok') return false;
-      after = page.at(-1);
-      isLast = page.length < chunk;
     }
   }
   return true;

@@ -83,12 +83,6 @@ export function holdersOf({ createdByKeyId, heldByKeyIds = [] }: TokenDocument):
   return [...(createdByKeyId === undefined ? [] : [createdByKeyId]), ...heldByKeyIds];
 }
 
-/** What deletes a row that was read. */
-export function deletedRow(kind: string, row: StoredResource): VersionedRow {
-  const { id, account, createdAt, name, revision } = row;
-  return { kind, id, account, createdAt, name, body: null, indexes: {}, revision };
-}
-
 /** The object that the API shows. Moments in epoch ms. */
 export function presentToken(document: TokenDocument): Record<string, unknown> {
   const { id, account, name, access, createdAt, expiresAt, createdByKeyId, lastUsedAt } = document;

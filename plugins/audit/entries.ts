@@ -2,7 +2,9 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { regularly } from '../../core/base/timing.ts';
 import type { AuditLog, AuditNote } from '../../core/http/audit.ts';
+import { deletedRow } from '../../core/plugin/deleted-row.ts';
 import type { Kit, Stop } from '../../core/plugin/plugin.ts';
+import { rowPages } from '../../core/plugin/row-pages.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 
 export type AuditKit = Kit & { readonly config: { readonly keep: string } };
@@ -71,7 +73,8 @@ export async function sweep(
 ): Promise<void> {
   const oldest = (scope: { account?: string }) =>
     resources.list(kind, { ...scope, order: [{ by: 'createdAt', descending: false }], limit: batch });
-  const erase = (rows: readonly StoredResource[]) => resources.write({ rows: rows.map(deleted), events: [] });
+  const erase = (rows: readonly StoredResource[]) =>
+    resources.write({ rows: rows.map((row) => deletedRow(kind, row)), events: [] });
   const before = clock.now() - milliseconds(config.keep);
   while (!signal.aborted) {
     const old = (await oldest({})).filter(({ createdAt }) => createdAt <= before);
@@ -94,15 +97,7 @@ export async function sweep(
 /** How many entries each account has. */
 async function sharesOf(resources: AuditKit['resources']): Promise<Map<string, number>> {
   const shares = new Map([[nobody, await resources.count(kind, { account: nobody })]]);
-  for (let after: StoredResource | undefined, isLast = false; !isLast; ) {
-    const page = await resources.list('account', { limit: batch, ...(after && { after }) });
+  for await (const page of rowPages('account', { page: batch, resources }))
     for (const { id } of page) shares.set(id, await resources.count(kind, { account: id }));
-    after = page.at(-1);
-    isLast = page.length < batch;
-  }
   return shares;
-}
-
-function deleted({ id, account, createdAt, name, revision }: StoredResource) {
-  return { kind, id, account, createdAt, name, body: null, indexes: {}, revision };
 }

@@ -9,6 +9,7 @@ import { says } from '../../core/http/http.ts';
 import { keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { idSchema, json, momentSchema, nothing } from '../../core/http/operation.ts';
+import { deletedRow } from '../../core/plugin/deleted-row.ts';
 import {
   parkedReactionKind as kind,
   type ParkedReaction,
@@ -94,11 +95,10 @@ export function reactionRoutes(kit: Kit): AnyElysia {
       keyed(async ({ params, principal }) => {
         admit(principal);
         const { reaction, row } = await parked(params.id, kit);
-        const { id, account, createdAt, name, revision } = row;
-        const rows = [{ kind, id, account, createdAt, name, revision, body: null, indexes: {} }];
+        const rows = [deletedRow(kind, row)];
         const events = [order(reactionOrders.forget, { reaction, kit })];
         if ((await resources.write({ rows, events })) === 'ok') return new Response(null, { status: 204 });
-        const message = `The reaction ${id} is being tried at this moment; nothing was changed. Try again.`;
+        const message = `The reaction ${row.id} is being tried at this moment; nothing was changed. Try again.`;
         throw new Fault('reaction.busy', { status: 409, message });
       }),
       says('Gives a parked reaction up: it is never tried again.', {

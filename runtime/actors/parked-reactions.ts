@@ -1,5 +1,6 @@
 import { derivedId } from '../../core/base/ids.ts';
 import { withoutSecrets } from '../../core/base/secrets.ts';
+import { deletedRow } from '../../core/plugin/deleted-row.ts';
 import {
   parkedReactionKind as kind,
   type ParkedReaction,
@@ -168,11 +169,7 @@ export class ParkedReactions {
     const { resources, write } = this.#options;
     const row = await resources.get(kind, id);
     if (!row) return;
-    const { account, createdAt, name, revision } = row;
-    await write({
-      rows: [{ kind, id, account, createdAt, name, revision, body: null, indexes: {} }],
-      events: [],
-    });
+    await write({ rows: [deletedRow(kind, row)], events: [] });
   }
 }
 
