@@ -153,13 +153,21 @@ const shows = (frame: Frame, what: string, check: (seen: Seen) => boolean, withi
     { within, every: 50 },
   );
 
-/** Serious faults that axe-core finds in a page. */
+/**
+ * Serious faults that axe-core finds in a page. The button for the sound has tips for both its states, one of them in a slot that
+ * is not displayed; axe-core looks through slots, reads "Mute Unmute" while the tip is on show, and misses it in the label.
+ */
 async function faultsIn(frame: Frame): Promise<string[]> {
   await frame.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
   return frame.evaluate(async () => {
     const { violations } = await (window as unknown as InPage).axe.run();
     return violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .filter(
+        ({ id, nodes }) =>
+          id !== 'label-content-name-mismatch' ||
+          nodes.some(({ html }) => !html.startsWith('<media-mute-button')),
+      )
       .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
   });
 }
