@@ -60,7 +60,7 @@ function rtmpRules({ rtmp, tls, roles }: Partial<Config>): Rule[] {
 function driverRules(config: Partial<Config>): Rule[] {
   const drivers = driversOf(config);
   const { store, bus, blobs } = drivers;
-  const { redis, kafka, s3, node } = config;
+  const { redis, kafka, s3, node, secretsKey } = config;
   const { ssl, ca, cert, key, replication, minInsync } = kafka ?? {};
   const files = typeof ssl === 'object' ? ssl : { cert, key };
   const isPlainRedis = typeof redis?.url === 'string' && !redis.url.startsWith('rediss:');
@@ -98,6 +98,10 @@ function driverRules(config: Partial<Config>): Rule[] {
     [
       onKafka && node?.secret === undefined,
       'node.secret: is required where there may be several nodes, the same on all of them',
+    ],
+    [
+      onKafka && secretsKey === undefined,
+      'secretsKey: is required where there may be several nodes, the same on all of them',
     ],
   ];
 }
