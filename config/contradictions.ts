@@ -8,7 +8,28 @@ export function contradictions(config: Partial<Config>): string[] {
     ...addressProblems(config),
     ...problemsAmong(rtmpRules(config)),
     ...problemsAmong(driverRules(config)),
+    ...policyProblems(config.plugins),
   ];
+}
+
+/** Of `plugins.playback.policy`, which other plugins carry out. */
+function policyProblems(slices: unknown): string[] {
+  const { playback, protection, ingest } = (slices ?? {}) as Readonly<Record<string, unknown>>;
+  const policy = (playback as { policy?: unknown } | null | undefined)?.policy;
+  if (policy === undefined || policy === 'public') return [];
+  const { type, countries } = policy as { type?: unknown; countries?: unknown };
+  const isOpen = type === 'public' && Object.keys(policy as object).length === 1;
+  const database = (ingest as { database?: unknown } | null | undefined)?.database;
+  return problemsAmong([
+    [
+      protection === false && !isOpen,
+      'plugins.playback.policy: needs the plugin protection, which is off; without it everybody may watch',
+    ],
+    [
+      listOf(countries).length > 0 && database === undefined,
+      'plugins.playback.policy.countries: needs plugins.ingest.database',
+    ],
+  ]);
 }
 
 /** Whether something is wrong, and what. */

@@ -21,6 +21,11 @@ export async function withPass(
   return variants.length === 0 ? undefined : carrying(left, pass.token(variants));
 }
 
+/** The cues of a storyboard: each names a part of a picture beside it (`storyboard.jpg#xywh=0,0,256,144`). */
+export async function picturesWithPass(text: string, pass: PlayPass): Promise<string> {
+  return text.replace(/^[\w.-]+\.jpg(?=#xywh=)/gm, (picture) => `${picture}?token=${pass.token()}`);
+}
+
 function carrying(text: string, token: string): string {
   const suffix = `token=${token}`;
   return text.replace(uris, (uri) => {

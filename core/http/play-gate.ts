@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
 import { playlistType } from '../hls/playlist.ts';
-import { withPass } from '../hls/with-pass.ts';
+import { picturesWithPass, withPass } from '../hls/with-pass.ts';
 import {
   isRefusal,
   type PlayPass,
@@ -64,19 +64,29 @@ export function playGate({
       if (terms?.isForAll && !terms.pass) return answer;
       const kept = answer.headers.get('cache-control');
       answer.headers.set('cache-control', kept?.replace(/^public\b/, 'private') ?? 'private');
-      return terms?.pass && isPlaylist(answer) ? carried(answer, terms.pass) : answer;
+      const rewrite = terms?.pass && answer.status === 200 && rewriters[typeOf(answer)];
+      return rewrite ? carried(answer, { rewrite, pass: terms.pass as PlayPass }) : answer;
     },
   };
 }
 
-function isPlaylist({ status, headers }: Response): boolean {
-  return status === 200 && headers.get('content-type') === playlistType;
+/** What names URIs that a player fetches next. */
+const rewriters: Readonly<Record<string, typeof withPass>> = {
+  [playlistType]: withPass,
+  'text/vtt': picturesWithPass,
+};
+
+function typeOf({ headers }: Response): string {
+  return headers.get('content-type')?.split(';')[0] ?? '';
 }
 
-/** A playlist with the viewer's pass in it is of no use to the same client with another pass. */
-async function carried(answer: Response, pass: PlayPass): Promise<Response> {
+/** What carries the pass of one viewer is of no use to a client with another. */
+async function carried(
+  answer: Response,
+  { rewrite, pass }: { rewrite: typeof withPass; pass: PlayPass },
+): Promise<Response> {
   const { status, headers } = answer;
-  const text = await withPass(await answer.text(), pass);
+  const text = await rewrite(await answer.text(), pass);
   if (text === undefined) throw refused;
   headers.delete('etag');
   headers.delete('content-length');

@@ -156,7 +156,9 @@ async function createAccount(
   body: AccountBody & { readonly name: string },
   { kit, id, principal }: { kit: Kit; id: string; principal: Principal },
 ): Promise<AccountDocument> {
-  const fields = await kit.resources.fields(account).named(body, { principal, stored: {} });
+  // What its fields make belongs to the account itself.
+  const own = { ...principal, accountId: id };
+  const fields = await kit.resources.fields(account).named(body, { principal: own, stored: {} });
   const document: AccountDocument = { id, name: body.name, createdAt: kit.clock.now(), fields };
   const rows = [rowOf(document, { isAdmin: false })];
   if ((await kit.resources.write({ rows, events: [] })) === 'ok') return document;
@@ -191,7 +193,10 @@ async function changedRow(
   { body, kit, principal }: { body: AccountBody; kit: Kit; principal: Principal },
 ) {
   const before = documentOf(stored);
-  const named = await kit.resources.fields(account).named(body, { principal, stored: before.fields ?? {} });
+  const own = { ...principal, accountId: stored.id };
+  const named = await kit.resources
+    .fields(account)
+    .named(body, { principal: own, stored: before.fields ?? {} });
   const fields = { ...before.fields };
   for (const [plugin, values] of Object.entries(named)) fields[plugin] = { ...fields[plugin], ...values };
   const document = { ...before, ...(body.name !== undefined && { name: body.name }), fields };
