@@ -39,6 +39,10 @@ export default definePlugin({
     },
   },
   faults: {
+    'protection.not_found': {
+      status: 404,
+      meaning: 'There is nothing of your account to watch under this id.',
+    },
     'playback.too_many_revoked': {
       status: 409,
       meaning: 'Too many viewers of one video are revoked. Revoke everybody, or delete the signing key.',

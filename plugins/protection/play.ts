@@ -44,7 +44,10 @@ export function protectionOf(kit: ProtectionKit): Protection & { readonly told: 
 }
 
 /** The address that a policy asks. */
-function webhookOf(policy: Policy, { question: { account }, kit }: { question: Question; kit: ProtectionKit }) {
+function webhookOf(
+  policy: Policy,
+  { question: { account }, kit }: { question: Question; kit: ProtectionKit },
+) {
   const { webhookUrl: url = '', onError = 'refuse' } = policy;
   return {
     url,
@@ -71,10 +74,7 @@ export function decidePlay(question: PlayQuestion, kit: ProtectionKit): PlayDeci
 
 const open: PlayDecision = { allow: { isForAll: true } };
 
-function decisionOf(
-  judgement: Judgement,
-  of: { question: PlayQuestion; kit: ProtectionKit },
-): PlayDecision {
+function decisionOf(judgement: Judgement, of: { question: PlayQuestion; kit: ProtectionKit }): PlayDecision {
   if (!isMisfit(judgement)) return judgement.pass ? { allow: { pass: judgement.pass } } : undefined;
   tell(judgement, of);
   return { refuse: judgement.reason };

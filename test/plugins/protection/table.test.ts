@@ -73,13 +73,19 @@ it('opens to the token that names it, and to no other', async () => {
     tokenOf(key, { sub, exp }),
     tokenOf(key, { sub, exp, aud: 'playback' }),
     tokenOf(key, { sub, exp: now - 30, nbf: now + 30, aud: [what === 'info' ? 'image' : what] }),
-    tokenOf(key, { sub, exp, origins: ['https://*.example', 'https://site.example'], cidrs: ['203.0.113.0/24'] }),
+    tokenOf(key, {
+      sub,
+      exp,
+      origins: ['https://*.example', 'https://site.example'],
+      cidrs: ['203.0.113.0/24'],
+    }),
   ];
   expect((await w.request('DELETE', `/api/signing-key/${deleted.id}`)).status).toBe(204);
   for (const [url, what, sub] of urlsOf(v)) {
     for (const [name, token] of Object.entries(tokens(sub, what)))
       expect([url, name, await statusOf(v, url, token)]).toEqual([url, name, 403]);
-    for (const token of right(sub, what)) expect([url, what, await statusOf(v, url, token)]).toEqual([url, what, 200]);
+    for (const token of right(sub, what))
+      expect([url, what, await statusOf(v, url, token)]).toEqual([url, what, 200]);
   }
 });
 
@@ -92,7 +98,10 @@ it('is told to nobody but the owner', async () => {
     [undefined, expired].map((token) => view(w, withToken(`/asset/${asset.playbackId}/index.m3u8`, token))),
   );
   expect(answers[0].text).toBe(answers[1].text);
-  expect(JSON.parse(answers[0].text)).toEqual({ errors: ['You may not play this.'], code: 'playback.refused' });
+  expect(JSON.parse(answers[0].text)).toEqual({
+    errors: ['You may not play this.'],
+    code: 'playback.refused',
+  });
   for (let times = 0; times < 5; times += 1) await view(w, `/hls/${stream.playbackId}/index.m3u8`);
   const told = (await w.events()).filter(({ event }) => event === 'playback.refused');
   expect(told.map(({ payload }) => [payload.kind, payload.playbackId, payload.rule])).toEqual([
