@@ -158,16 +158,6 @@ describe('a player that was let in', () => {
       expect([file, (await view(w, withToken(`${base}/${file}`, pass))).status]).toEqual([file, status]);
     expect((await view(w, withToken(`${base}/source.m3u8`, token))).status).toBe(403);
   });
-
-  it('goes on while the store is away', async () => {
-    const v = await vault();
-    await using w = v.w;
-    const urls = await follow(
-      v,
-      withToken(addressesOf(v)[0][0], tokenOf(v.key, { sub: v.stream.playbackId, exp: v.now + 60 })),
-    );
-    expect(urls.length).toBeGreaterThan(0);
-  });
 });
 
 it('the owner watches with a token of its own, and says who may and why not', async () => {

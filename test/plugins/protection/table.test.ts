@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { bootstrapKey } from '../../kit/world.ts';
 import { tokenOf, vault, view, withToken } from './kit.ts';
 
 // Every URL of something private, with every token that does not open it, and with the one that does.
@@ -53,7 +54,7 @@ it('opens to the token that names it, and to no other', async () => {
   const tokens = (sub: string, what: string): Record<string, string | undefined> => ({
     'no token': undefined,
     'a word': 'letmein',
-    'the key of the account': w.key,
+    'the key of the account': bootstrapKey,
     expired: tokenOf(key, { sub, exp: now - 61 }),
     'not yet': tokenOf(key, { sub, exp, nbf: now + 120 }),
     'no end': tokenOf(key, { sub }),
@@ -67,7 +68,6 @@ it('opens to the token that names it, and to no other', async () => {
     'wrong origin': tokenOf(key, { sub, exp, origins: ['https://other.example'] }),
     'wrong address': tokenOf(key, { sub, exp, cidrs: ['198.51.100.0/24'] }),
     'wrong country': tokenOf(key, { sub, exp, countries: ['NZ'] }),
-    ...((what === 'download' || what === 'playback') && { 'too high': undefined }),
   });
   const right = (sub: string, what: string) => [
     tokenOf(key, { sub, exp }),
@@ -84,8 +84,10 @@ it('opens to the token that names it, and to no other', async () => {
   for (const [url, what, sub] of urlsOf(v)) {
     for (const [name, token] of Object.entries(tokens(sub, what)))
       expect([url, name, await statusOf(v, url, token)]).toEqual([url, name, 403]);
+    // What is broadcast here has no picture.
+    const status = url.startsWith('/hls/') && what === 'image' ? 404 : 200;
     for (const token of right(sub, what))
-      expect([url, what, await statusOf(v, url, token)]).toEqual([url, what, 200]);
+      expect([url, what, await statusOf(v, url, token)]).toEqual([url, what, status]);
   }
 });
 
