@@ -8,7 +8,28 @@ export function contradictions(config: Partial<Config>): string[] {
     ...addressProblems(config),
     ...problemsAmong(rtmpRules(config)),
     ...problemsAmong(driverRules(config)),
+    ...policyProblems(config.plugins),
   ];
+}
+
+/** Of `plugins.playback.policy`, which other plugins carry out. */
+function policyProblems(slices: unknown): string[] {
+  const { playback, protection, ingest } = (slices ?? {}) as Readonly<Record<string, unknown>>;
+  const policy = (playback as { policy?: unknown } | null | undefined)?.policy;
+  if (policy === undefined || policy === 'public') return [];
+  const { type, countries } = policy as { type?: unknown; countries?: unknown };
+  const isOpen = type === 'public' && Object.keys(policy as object).length === 1;
+  const database = (ingest as { database?: unknown } | null | undefined)?.database;
+  return problemsAmong([
+    [
+      protection === false && !isOpen,
+      'plugins.playback.policy: needs the plugin protection, which is off; without it everybody may watch',
+    ],
+    [
+      listOf(countries).length > 0 && database === undefined,
+      'plugins.playback.policy.countries: needs plugins.ingest.database',
+    ],
+  ]);
 }
 
 /** Whether something is wrong, and what. */
@@ -60,7 +81,7 @@ function rtmpRules({ rtmp, tls, roles }: Partial<Config>): Rule[] {
 function driverRules(config: Partial<Config>): Rule[] {
   const drivers = driversOf(config);
   const { store, bus, blobs } = drivers;
-  const { redis, kafka, s3, node } = config;
+  const { redis, kafka, s3, node, secretsKey } = config;
   const { ssl, ca, cert, key, replication, minInsync } = kafka ?? {};
   const files = typeof ssl === 'object' ? ssl : { cert, key };
   const isPlainRedis = typeof redis?.url === 'string' && !redis.url.startsWith('rediss:');
@@ -98,6 +119,10 @@ function driverRules(config: Partial<Config>): Rule[] {
     [
       onKafka && node?.secret === undefined,
       'node.secret: is required where there may be several nodes, the same on all of them',
+    ],
+    [
+      onKafka && secretsKey === undefined,
+      'secretsKey: is required where there may be several nodes, the same on all of them',
     ],
   ];
 }

@@ -94,6 +94,9 @@ export const configSchema = object({
   bootstrapKey: secret(
     'API key of the admin account, the same on all nodes with the role `api`. Default: made in dataDir by the first node that starts.',
   ),
+  secretsKey: secret(
+    'Key that secrets are sealed with before they are stored, such as those of webhooks; the same on all nodes, and for the life of the data. Required with several nodes. Default: made by the first start as `secrets.key` in dataDir.',
+  ),
   region: optional.string({
     pattern: '^[a-z]{3}$',
     expected: 'three lower-case letters, such as the airport code "fra"',

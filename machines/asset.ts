@@ -35,8 +35,7 @@ export const assetMachine = setup({
       event.type === 'ready' && JSON.stringify(context.file) !== JSON.stringify(event.file),
     changes: ({ context: { asset }, event }) =>
       event.type === 'change' &&
-      JSON.stringify({ name: asset.name, userTags: asset.userTags, ...event.changes }) !==
-        JSON.stringify({ name: asset.name, userTags: asset.userTags }),
+      JSON.stringify(changed(asset, event.changes)) !== JSON.stringify(changed(asset, {})),
   },
   actions: {
     takeFile: assign(({ event }) =>
@@ -49,7 +48,7 @@ export const assetMachine = setup({
     ),
     awaitAnew: assign(({ event }) => ({ statusMessage: null, updatedAt: event.at })),
     takeChanges: assign(({ context, event }) =>
-      event.type === 'change' ? { asset: { ...context.asset, ...event.changes }, updatedAt: event.at } : {},
+      event.type === 'change' ? { asset: changed(context.asset, event.changes), updatedAt: event.at } : {},
     ),
     // XState ignores events without any action.
     leaveAsIs: assign({}),
@@ -128,6 +127,14 @@ export const assetMachine = setup({
   },
 });
 
+/** `fields`: only what is named in them changes. */
+function changed(asset: AssetSettings, { fields: named = {}, ...changes }: AssetChanges): AssetSettings {
+  const fields = { ...asset.fields };
+  for (const [plugin, values] of Object.entries(named)) fields[plugin] = { ...fields[plugin], ...values };
+  const { name, userTags } = asset;
+  return { ...asset, name, userTags, ...changes, fields };
+}
+
 /** What its maker decides. */
 export interface AssetSettings {
   readonly id: string;
@@ -142,9 +149,13 @@ export interface AssetSettings {
     | { readonly type: 'transcode'; readonly inputAssetId: string };
   readonly createdByTokenName: string | null;
   readonly userTags: Readonly<Record<string, unknown>>;
+  /** Values of fields that other plugins own: plugin → field → value. Older assets have none. */
+  readonly fields?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Epoch ms. */
   readonly createdAt: number;
 }
+
+type AssetChanges = Partial<Pick<AssetSettings, 'name' | 'userTags' | 'fields'>>;
 
 export interface AssetContext {
   readonly asset: AssetSettings;
@@ -197,7 +208,7 @@ type AssetEvent = { readonly at: number } /** `isFirst`: it never replaces anoth
   | { readonly type: 'fail'; readonly message: string }
   | {
       readonly type: 'change';
-      readonly changes: Partial<Pick<AssetSettings, 'name' | 'userTags'>>;
+      readonly changes: AssetChanges;
     }
   /** `endedAt`: only one whose `endedAt` is still this. */
   | { readonly type: 'delete'; readonly endedAt?: number }

@@ -26,7 +26,7 @@ const badConfig = 78;
 /** What the engines that the config names are not fit for. */
 const unfit = new Set([
   ...['config.invalid', 'boot.invalid', 'bus.partitions', 'bus.refused'],
-  ...['store.partitions', 'store.log', 'store.unsafe', 'store.refused', 'store.older'],
+  ...['store.partitions', 'store.log', 'store.unsafe', 'store.refused', 'store.older', 'secrets.key'],
 ]);
 /** Of this deployment; nothing that is printed repeats them. */
 const secrets: string[] = [];

@@ -243,6 +243,7 @@ export {
 export type { PackedFile, Packer } from '../core/ports/packer.ts';
 export type { Pusher, PushFact, PushOrder } from '../core/ports/pusher.ts';
 export type { FinishedRecording, Recorder, TrackSpec, VideoSpec } from '../core/ports/recorder.ts';
+export type { Secrets } from '../core/ports/secrets.ts';
 export type { Still, StillOrder, Stills } from '../core/ports/stills.ts';
 export type {
   EventWrite,

@@ -1,5 +1,8 @@
 /** The lines of HLS playlists (RFC 8216bis), the same for live and stored media. */
 
+/** Media type of a playlist (RFC 8216 §4). */
+export const playlistType = 'application/vnd.apple.mpegurl';
+
 /** What a multivariant playlist says about one of its playlists (4.4.6.2). Plain JSON: it is stored with a recording. */
 export interface Variant {
   /** bit/s over the whole, and of the densest segment. */

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Fault } from '../base/fault.ts';
+import type { PlayTerms } from '../plugin/decide.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import { type AnsweredFile, fileAnswer, fileFaults } from './file-answer.ts';
 import { says } from './http.ts';
@@ -19,7 +20,10 @@ export interface FileRoute {
   /** Codes that `find` throws beside those of the store. */
   readonly faults: readonly string[];
   /** Throws when there is none, or when the gate does not admit the request. */
-  find(params: Readonly<Record<string, string>>, request: Request): Promise<AnsweredFile>;
+  find(
+    params: Readonly<Record<string, string>>,
+    request: Request,
+  ): Promise<AnsweredFile & { readonly terms: PlayTerms | undefined }>;
   /** Where plugins decide. */
   readonly gate: PlayGate | undefined;
   /** For one whose blobs are gone while its row is read. */
@@ -31,11 +35,12 @@ export function fileRoute(path: string, options: FileRoute & { blobs: Pick<Blobs
   const { name, summary, types, faults, find, gone, blobs, gate } = options;
   const answer = ({ request, params }: { request: Request; params: Record<string, string> }) =>
     openly(async () => {
-      const response = await fileAnswer(request, { file: await find(params, request), blobs });
+      const file = await find(params, request);
+      const response = await fileAnswer(request, { file, blobs });
       if (!response) throw gone(params);
-      gate?.seal(response);
-      response.headers.set('access-control-expose-headers', exposed);
-      return response;
+      const answer = gate ? await gate.seal(response, file.terms) : response;
+      answer.headers.set('access-control-expose-headers', exposed);
+      return answer;
     });
   const operation: Operation = {
     name,

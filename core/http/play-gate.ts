@@ -1,14 +1,29 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
-import { type PlayQuestion, type PlaySubject, type Refusal, undecided } from '../plugin/decide.ts';
+import { playlistType } from '../hls/playlist.ts';
+import { picturesWithPass, withPass } from '../hls/with-pass.ts';
+import {
+  isRefusal,
+  type PlayPass,
+  type PlayQuestion,
+  type PlaySubject,
+  type PlayTerms,
+  type PlayVerdict,
+  undecided,
+} from '../plugin/decide.ts';
 import type { Kit } from '../plugin/plugin.ts';
 
 /** Asks the plugins that decide what viewers may fetch. */
 export interface PlayGate {
   /** Faults `playback.refused` (403) and `decision.unavailable` (503), thrown or as a rejection. No promise unless a plugin needs one. */
-  admit(request: Request, asked: Asked): void | Promise<void>;
-  /** Keeps shared caches from giving an answer to viewers that were not asked about. */
-  seal(answer: Response): Response;
+  admit(request: Request, asked: Asked): PlayTerms | undefined | Promise<PlayTerms | undefined>;
+  /**
+   * Makes the answer that of this viewer: keeps shared caches from giving it to others, and lets the URIs of a playlist carry the
+   * pass. Fault `playback.refused` where nothing is left of a playlist.
+   *
+   * @param answer a playlist that carries a pass must be neither compressed nor conditional
+   */
+  seal(answer: Response, terms: PlayTerms | undefined): Response | Promise<Response>;
 }
 
 type Asked = PlaySubject & Pick<PlayQuestion, 'what' | 'file'>;
@@ -27,10 +42,9 @@ export function playGate({
   return {
     admit(request, asked) {
       const verdict = ask(questionOf(request, { asked, caller }));
-      if (verdict === undefined) return;
-      const check = (refusal: Refusal | undefined) => {
-        if (!refusal) return;
-        const { plugin, reason, isFailure } = refusal;
+      const check = (found: PlayVerdict): PlayTerms | undefined => {
+        if (!isRefusal(found)) return found;
+        const { plugin, reason, isFailure } = found;
         if (isFailure) throw undecided();
         const { kind, what, playbackId, sessionId, assetId } = asked;
         log.debug('a plugin refused playback', {
@@ -46,12 +60,37 @@ export function playGate({
       };
       return verdict instanceof Promise ? verdict.then(check) : check(verdict);
     },
-    seal(answer) {
+    seal(answer, terms) {
+      if (terms?.isForAll && !terms.pass) return answer;
       const kept = answer.headers.get('cache-control');
       answer.headers.set('cache-control', kept?.replace(/^public\b/, 'private') ?? 'private');
-      return answer;
+      const rewrite = terms?.pass && answer.status === 200 && rewriters[typeOf(answer)];
+      return rewrite ? carried(answer, { rewrite, pass: terms.pass as PlayPass }) : answer;
     },
   };
+}
+
+/** What names URIs that a player fetches next. */
+const rewriters: Readonly<Record<string, typeof withPass>> = {
+  [playlistType]: withPass,
+  'text/vtt': picturesWithPass,
+};
+
+function typeOf({ headers }: Response): string {
+  return headers.get('content-type')?.split(';')[0] ?? '';
+}
+
+/** What carries the pass of one viewer is of no use to a client with another. */
+async function carried(
+  answer: Response,
+  { rewrite, pass }: { rewrite: typeof withPass; pass: PlayPass },
+): Promise<Response> {
+  const { status, headers } = answer;
+  const text = await rewrite(await answer.text(), pass);
+  if (text === undefined) throw refused;
+  headers.delete('etag');
+  headers.delete('content-length');
+  return new Response(text, { status, headers });
 }
 
 /** The same for all viewers: the reason is for the log. */

@@ -10,8 +10,8 @@ import type { VideoSpec } from '../ports/recorder.ts';
 export interface Deciders<K> {
   /** May this broadcast begin? Asked for each connection of an encoder, also when a session continues. */
   publish?(question: PublishQuestion, kit: K): Decision | Promise<Decision>;
-  /** May this viewer fetch it? Asked for every playlist, segment, picture and file. */
-  play?(question: PlayQuestion, kit: K): Decision | Promise<Decision>;
+  /** May this viewer fetch it, and on what terms? Asked for every playlist, segment, picture and file. */
+  play?(question: PlayQuestion, kit: K): PlayDecision | Promise<PlayDecision>;
   /** May this file become an asset? Asked when it is requested, and when it was received and inspected. */
   upload?(question: UploadQuestion, kit: K): Decision | Promise<Decision>;
   /** May the file of this asset be brought elsewhere? */
@@ -25,6 +25,29 @@ export interface Deciders<K> {
  * it, viewers do not.
  */
 export type Decision = undefined | { readonly refuse: string };
+
+/** Of `play`: undefined allows it to this viewer, `allow` on terms. */
+export type PlayDecision = Decision | { readonly allow: PlayTerms };
+
+/** On what terms something is played. */
+export interface PlayTerms {
+  /** The answer is the same for everybody, so that shared caches may keep it. */
+  readonly isForAll?: true;
+  /** What the playlist gives its viewer. */
+  readonly pass?: PlayPass;
+}
+
+/** What the URIs in a playlist carry, so that a player which sends no headers gets what they name. */
+export interface PlayPass {
+  /**
+   * Value of `?token=` in them.
+   *
+   * @param variants of a multivariant playlist with `maxHeight`: numbers of those that are left, 0 the source
+   */
+  token(variants?: readonly number[]): string;
+  /** Pixels. A multivariant playlist leaves out what is higher. */
+  readonly maxHeight?: number;
+}
 
 /** What each kind of decider is asked. No question holds a secret of the deployment or of an account. */
 export interface Questions {
@@ -143,10 +166,21 @@ export interface DeliveryQuestion {
 }
 
 /** How a plugin asks all deciders. A kind that nobody decides is absent, so that `kit.decide.play?.({ … })` costs nothing then. */
-export type Decide = { readonly [D in DecisionKind]?: Ask<Questions[D]> };
+export type Decide = {
+  readonly [D in DecisionKind]?: Ask<Questions[D], D extends 'play' ? PlayTerms : undefined>;
+};
 
-/** Undefined: it is allowed. No promise unless a decider answers with one. Never throws or rejects. */
-export type Ask<Q> = (question: Q) => Refusal | undefined | Promise<Refusal | undefined>;
+/** Undefined: it is allowed, `T`: on these terms. No promise unless a decider answers with one. Never throws or rejects. */
+export type Ask<Q, T = undefined> = (
+  question: Q,
+) => Refusal | T | undefined | Promise<Refusal | T | undefined>;
+
+/** What was decided of a `play`. */
+export type PlayVerdict = Refusal | PlayTerms | undefined;
+
+export function isRefusal(verdict: PlayVerdict): verdict is Refusal {
+  return verdict !== undefined && 'isFailure' in verdict;
+}
 
 export interface Refusal {
   /** One line of at most 200 characters. */
@@ -178,6 +212,8 @@ export interface Decider<Q> {
   readonly plugin: string;
   readonly onError: OnError;
   decide(question: Q): unknown;
+  /** Whether it may answer with terms. */
+  readonly hasTerms?: boolean;
   /** Called with each outcome, `error` with that of a failure. */
   note(outcome: 'allowed' | 'refused' | 'failed', error?: unknown): void;
 }
@@ -189,7 +225,7 @@ export interface Decider<Q> {
 export function asking<Q>(
   deciders: readonly Decider<Q>[],
   { clock, timeout }: { clock: Clock; timeout: number },
-): Ask<Q> {
+): Ask<Q, PlayTerms> {
   return (question) => {
     // What one of them changed would mislead the next.
     if (deciders.length > 1) Object.freeze(question);
@@ -210,12 +246,12 @@ export function asking<Q>(
 }
 
 /** One answer for each decider, in their order; undefined while it is awaited. */
-type Answers = ('allowed' | Refusal | undefined)[];
+type Answers = (Refusal | PlayTerms | undefined)[];
 
 function whenSettled<Q>(
   asked: { deciders: readonly Decider<Q>[]; answers: Answers; promises: (Promise<unknown> | undefined)[] },
   { clock, timeout }: { clock: Clock; timeout: number },
-): Promise<Refusal | undefined> {
+): Promise<PlayVerdict> {
   const { deciders, answers, promises } = asked;
   return new Promise((resolve) => {
     const settle = () => {
@@ -250,34 +286,50 @@ function isSettled(answers: Answers, count: number): boolean {
   for (let index = 0; index < count; index += 1) {
     const answer = answers[index];
     if (answer === undefined) return false;
-    if (answer !== 'allowed' && !answer.isFailure) return true;
+    if (isRefusal(answer) && !answer.isFailure) return true;
   }
   return true;
 }
 
-function verdictOf(answers: Answers): Refusal | undefined {
+function verdictOf(answers: Answers): PlayVerdict {
   let failed: Refusal | undefined;
+  const terms: PlayTerms[] = [];
   for (const answer of answers) {
-    if (answer === undefined || answer === 'allowed') continue;
-    if (!answer.isFailure) return answer;
-    failed ??= answer;
+    if (answer === undefined) continue;
+    if (!isRefusal(answer)) terms.push(answer);
+    else if (!answer.isFailure) return answer;
+    else failed ??= answer;
   }
-  return failed;
+  if (failed) return failed;
+  if (terms.length === 1) return terms[0] === plainly ? undefined : terms[0];
+  const pass = terms.find((one) => one.pass)?.pass;
+  const isForAll = terms.length > 0 && terms.every((one) => one.isForAll);
+  return isForAll || pass ? { ...(isForAll && { isForAll }), ...(pass && { pass }) } : undefined;
 }
 
-function answerIn(said: unknown, decider: Decider<never>): 'allowed' | Refusal {
+/** Terms of a decider that names none. */
+const plainly: PlayTerms = {};
+
+function answerIn(said: unknown, decider: Decider<never>): Refusal | PlayTerms {
   try {
-    const reason = said === undefined ? undefined : reasonIn(said);
+    const terms = said === undefined ? plainly : decider.hasTerms ? termsIn(said) : undefined;
+    const reason = terms ? undefined : reasonIn(said);
     decider.note(reason === undefined ? 'allowed' : 'refused');
-    return reason === undefined ? 'allowed' : { reason, isFailure: false, plugin: decider.plugin };
+    if (terms) return terms;
+    return { reason: reason as string, isFailure: false, plugin: decider.plugin };
   } catch (error) {
     return failure(error, decider);
   }
 }
 
-function failure(error: unknown, { plugin, onError, note }: Decider<never>): 'allowed' | Refusal {
+function failure(error: unknown, { plugin, onError, note }: Decider<never>): Refusal | PlayTerms {
   note('failed', error);
-  return onError === 'allow' ? 'allowed' : { reason: undecidedReason, isFailure: true, plugin };
+  return onError === 'allow' ? plainly : { reason: undecidedReason, isFailure: true, plugin };
+}
+
+function termsIn(said: unknown): PlayTerms | undefined {
+  const allow = (said as { readonly allow?: unknown } | null)?.allow;
+  return typeof allow === 'object' && allow !== null ? (allow as PlayTerms) : undefined;
 }
 
 /** Throws for an answer that is none. */

@@ -139,6 +139,7 @@ export const startFaults: FaultTable = {
       'Redis may lose acknowledged writes: no AOF, eviction, or a weaker fsync than redis.fsync.',
     'store.refused':
       'Redis is older than 7.0, denies access, or has a certificate that redis.tls.ca did not sign.',
+    'secrets.key': 'secretsKey, or secrets.key in dataDir, is not the key of the data, or is missing.',
     'blobs.folder': 'The folder of blobs cannot be written, or its disk has no hard links.',
     'blobs.config': 'A key of the section s3 is missing or wrong.',
     'blobs.endpoint': 's3.endpoint answers, but not as S3 does.',

@@ -8,8 +8,6 @@ export interface ResourceKind {
   readonly kind: string;
   /** Fields that it has without any plugin: the start refuses a plugin that adds one of them. */
   readonly ownFields?: readonly string[];
-  /** Others may add derived fields only: values of theirs are not stored in it. */
-  readonly isDerivedOnly?: true;
 }
 
 export function resource(kind: string, options: Omit<ResourceKind, 'kind'> = {}): ResourceKind {
@@ -23,6 +21,8 @@ export interface Field<T = unknown, K = unknown> {
   readonly schema: TSchema;
   /** Value of a resource that was created without one. `kit` is that of the plugin which adds the field. */
   initial(kit: K): T;
+  /** Where the plugin of the resource is off, there is no such field. Otherwise the start refuses that. */
+  readonly isOptional?: true;
   /** Schema of the value as answers show it; default: that of what is given. */
   readonly shown?: TSchema;
   /** Codes that `validate` and `prepare` throw, beyond those of a body. */

@@ -6,6 +6,7 @@ import type { Packer } from '../ports/packer.ts';
 import type { ProgramFacts } from '../ports/program.ts';
 import type { Pusher } from '../ports/pusher.ts';
 import type { Recorder } from '../ports/recorder.ts';
+import type { Secrets } from '../ports/secrets.ts';
 import type { Stills } from '../ports/stills.ts';
 import type { Transcoder } from '../ports/transcoder.ts';
 import type { Volatile } from '../ports/volatile.ts';
@@ -29,6 +30,8 @@ export const services = {
   pusher: token<Pusher>('service.pusher'),
   /** Writes broadcasts of this node to disk. */
   recorder: token<Recorder>('service.recorder'),
+  /** Derives keys from the deployment's key, and encrypts what is stored. */
+  secrets: token<Secrets>('service.secrets'),
   /** Makes pictures of broadcasts and videos. */
   stills: token<Stills>('service.stills'),
   /** Makes renditions of broadcasts of this node. */

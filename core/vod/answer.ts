@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../base/fault.ts';
-import { multivariantPlaylist } from '../hls/playlist.ts';
+import { multivariantPlaylist, playlistType } from '../hls/playlist.ts';
 import { takesGzip } from '../http/accept-encoding.ts';
 import { type FilePiece, fileAnswer, fileFaults } from '../http/file-answer.ts';
 import { preconditions } from '../http/preconditions.ts';
@@ -219,7 +219,7 @@ async function playlistAnswer(
     read: () => Promise<string | Uint8Array<ArrayBuffer> | undefined>;
   },
 ): Promise<Response | undefined> {
-  const { tag, isCompressed = false, type = 'application/vnd.apple.mpegurl', read } = options;
+  const { tag, isCompressed = false, type = playlistType, read } = options;
   const headers = new Headers({
     etag: `"${tag}"`,
     'cache-control': `public, max-age=${playlistAge}`,

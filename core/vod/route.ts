@@ -1,6 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault } from '../base/fault.ts';
+import { playlistType } from '../hls/playlist.ts';
 import { requestHeaders } from '../http/file-route.ts';
 import { faultResponse, says } from '../http/http.ts';
 import { nothing, type Operation, storeFaults, text } from '../http/operation.ts';
@@ -47,11 +48,13 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
   const answer = async (asked: string, file: { name: string; request: Request }): Promise<Response> => {
     const found = await find(asked);
     if (!found) throw absent;
-    if (gate)
-      await gate.admit(file.request, { ...found.subject, what: whatIs(file.name, films), file: file.name });
-    const answer = await films.answer({ ...found.film, ...identityOf(found.subject) }, file);
-    if (!answer) throw absent;
-    gate?.seal(answer);
+    const what = whatIs(file.name, films);
+    const terms = await gate?.admit(file.request, { ...found.subject, what, file: file.name });
+    const wanted =
+      terms?.pass && what === 'playlist' ? { ...file, request: unconditional(file.request) } : file;
+    const made = await films.answer({ ...found.film, ...identityOf(found.subject) }, wanted);
+    if (!made) throw absent;
+    const answer = gate ? await gate.seal(made, terms) : made;
     for (const [header, value] of Object.entries(open)) answer.headers.set(header, value);
     return answer;
   };
@@ -65,12 +68,7 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
     headers: requestHeaders,
     answers: {
       200: text(
-        [
-          ...new Set([
-            ...['application/vnd.apple.mpegurl', 'video/mp4', 'text/vtt'],
-            ...films.files.map(({ type }) => type),
-          ]),
-        ],
+        [...new Set([...[playlistType, 'video/mp4', 'text/vtt'], ...films.files.map(({ type }) => type)])],
         'A playlist (RFC 8216), media, subtitles, or a picture of it.',
       ),
       206: text(['video/mp4'], 'The bytes that `Range` names.'),
@@ -92,6 +90,11 @@ export function filmRoute(folder: `/${string}`, options: FilmRoute & { films: Vo
       answer(params[id.name], { name: params['*'], request }).catch(refused),
     says(summary, operation),
   );
+}
+
+/** The same for a client that has nothing yet and takes nothing compressed: its playlist is made of the one for all. */
+function unconditional({ url, signal }: Request): Request {
+  return new Request(url, { signal });
 }
 
 /** For text tracks. */

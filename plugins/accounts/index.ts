@@ -3,10 +3,12 @@ import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { accountRoutes, adminAccount } from './account.ts';
+import { changedAccounts, rememberedAccounts } from './account-fields.ts';
 import { apiKeys, StoredKeys } from './api-keys.ts';
 import { currentTokenRoute, keyPlaces, tokenRoutes } from './api-token.ts';
 import { bootstrapHash } from './bootstrap-key.ts';
 import { type AccountsKit, config } from './config.ts';
+import { account, accounts } from './contract.ts';
 import { preflightRoutes } from './preflight.ts';
 import { agreeOnKey } from './same-key.ts';
 import { signInFaults, signInRoutes } from './sign-in.ts';
@@ -17,8 +19,9 @@ export default definePlugin({
   summary: 'accounts and API keys',
   // Without it nobody could be let in, and nothing be changed: every route that needs a key would be off.
   isEssential: true,
-  needs: [apiKeys, authenticator, services.volatile],
-  provides: [apiKeys, authenticator],
+  needs: [apiKeys, authenticator, changedAccounts, services.volatile],
+  provides: [accounts, apiKeys, authenticator, changedAccounts],
+  resources: [account],
   config,
   faults: {
     'auth.missing': { status: 401, meaning: 'The request carries no API key.' },
@@ -32,6 +35,11 @@ export default definePlugin({
       meaning: 'The API key may not be used from pages of this origin (access.cors.allowedOrigins).',
     },
     'account.unknown': { status: 400, meaning: 'The body names an account that does not exist.' },
+    'account.not_found': {
+      status: 404,
+      meaning: 'There is no account of this id, or it is not that of the API key.',
+    },
+    'account.busy': { status: 409, meaning: 'Other requests change this account. Try again.' },
     'api_token.too_many': {
       status: 403,
       meaning: 'The account has the maximum number of API keys (plugins.accounts.maxKeys).',
@@ -47,7 +55,11 @@ export default definePlugin({
     const hash = await bootstrapHash(kit);
     const { isAlone } = kit.deployment;
     if (!isAlone && kit.deployment.nodes.own.roles.includes('api')) await agreeOnKey(kit, hash);
-    const keys = new StoredKeys(kit, { bootstrap: { hash, accountId: await adminAccount(kit) } });
+    const adminId = await adminAccount(kit);
+    const known = rememberedAccounts(kit, { adminId });
+    kit.provide(accounts, known);
+    kit.provide(changedAccounts, known);
+    const keys = new StoredKeys(kit, { bootstrap: { hash, accountId: adminId } });
     kit.provide(apiKeys, keys);
     kit.provide(authenticator, keys);
     return () => keys.stop();

@@ -3,7 +3,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { derivedId } from '../../core/base/ids.ts';
 import { idOrNone } from '../../core/base/secrets.ts';
 import type { Caller } from '../../core/http/caller.ts';
-import { resource } from '../../core/plugin/resource.ts';
+import { type FieldValues, resource } from '../../core/plugin/resource.ts';
 import { collection, token } from '../../core/plugin/token.ts';
 import type { Container } from '../../core/ports/inspector.ts';
 import type { FinishedRendition, VideoSpec } from '../../core/ports/recorder.ts';
@@ -11,8 +11,8 @@ import type { Vod } from '../../core/vod/answer.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
 import type { NewTask, TaskReference, TaskWork, taskSchema } from '../tasks/contract.ts';
 
-/** The asset object. Other plugins add derived fields to it. */
-export const assetResource = resource('asset', { isDerivedOnly: true });
+/** The asset object. Other plugins add fields to it. */
+export const assetResource = resource('asset');
 
 /** How other plugins make assets. The file is below `assets/<id>/`, and belongs to the asset as soon as the asset is ready. */
 export interface Assets {
@@ -69,7 +69,20 @@ export interface NewAsset {
   readonly source: AssetSource;
   readonly userTags?: Readonly<Record<string, unknown>> | undefined;
   readonly createdByTokenName?: string;
+  /** Values of the fields that plugins add to assets. Absent: what `assetTerms` say, else their initial values. */
+  readonly fields?: FieldValues | undefined;
 }
+
+/**
+ * What a plugin sets in an asset that is made of something else: fields of its own for a recording, or for the output of a transcode. Called before the
+ * asset is there, and again when that is repeated.
+ */
+export type AssetTerms = (asset: {
+  readonly account: string;
+  readonly source: AssetSource;
+}) => Promise<Readonly<Record<string, unknown>>>;
+
+export const assetTerms = collection<{ readonly plugin: string; readonly terms: AssetTerms }>('assets.terms');
 
 export interface AssetOrder
   extends NewAsset,
@@ -128,6 +141,10 @@ export interface AssetReference {
   readonly name: string;
   readonly userTags: Readonly<Record<string, unknown>>;
   readonly playbackId: string;
+  /** What it was made of. */
+  readonly source: AssetSource;
+  /** Values of the fields that plugins add to assets, by name. */
+  readonly fields: Readonly<Record<string, unknown>>;
   readonly file?: AssetFile;
 }
 

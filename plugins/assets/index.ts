@@ -6,7 +6,7 @@ import { offer } from '../../core/plugin/token.ts';
 import { vod } from '../../core/vod/answer.ts';
 import { FilmTexts } from '../../core/vod/film-texts.ts';
 import { textTracks } from '../../core/vod/text-tracks.ts';
-import { playables } from '../playback/contract.ts';
+import { playables, playedFacts } from '../playback/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset, eraseEffect } from './asset/asset.ts';
 import { fileReactions } from './asset/follow.ts';
@@ -14,7 +14,7 @@ import { making } from './asset/making.ts';
 import { retaining } from './asset/retention.ts';
 import { assetPlaces, routes } from './asset/routes.ts';
 import { sweeping } from './asset/sweep.ts';
-import { assetPlayable } from './asset/video.ts';
+import { assetPlayable, playedAsset } from './asset/video.ts';
 import { config } from './config.ts';
 import { assetResource, assets, filmFiles, films } from './contract.ts';
 import { importFaults } from './imports/faults.ts';
@@ -42,7 +42,12 @@ export default definePlugin({
   ],
   provides: [assets, films, uploading],
   resources: [assetResource],
-  offers: [offer(playables, assetPlayable), offer(taskKinds, uploadKind), offer(taskKinds, importKind)],
+  offers: [
+    offer(playables, assetPlayable),
+    offer(playedFacts, playedAsset),
+    offer(taskKinds, uploadKind),
+    offer(taskKinds, importKind),
+  ],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
   duties: { sweep: sweeping, retention: retaining },

@@ -67,6 +67,21 @@ export interface Playable {
  */
 export type Found = PlaybackInfo & { readonly subject?: PlaySubject; readonly session?: string };
 
+/** What a plugin that decides may know of something that is played. */
+export interface PlayedFacts {
+  /** Ids that its owner knows it by. */
+  readonly names: readonly string[];
+  /** Values of the fields that plugins add to it, by name. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * What is stored of a thing that is played; undefined for one of another plugin, and for one that is gone. A recording has that of its
+ * stream first, then that of its asset. Faults `store.*`.
+ */
+export const playedFacts =
+  collection<(subject: PlaySubject) => Promise<PlayedFacts | undefined>>('playback.facts');
+
 export const notReady = new Fault('playback.not_ready', {
   status: 404,
   message: 'This video is not ready yet. Ask again in some seconds.',

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { Fault } from '../../core/base/fault.ts';
 import type { Caller } from '../../core/http/caller.ts';
@@ -7,7 +7,9 @@ import { json, storeFaults } from '../../core/http/operation.ts';
 import { gateFaults, playGate } from '../../core/http/play-gate.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { offer } from '../../core/plugin/token.ts';
 import { findByName } from '../../core/vod/aliases.ts';
+import { deploymentPolicy, type Policy, policyProblems, shownPolicy } from '../protection/contract.ts';
 import {
   neverReady,
   notReady,
@@ -18,10 +20,30 @@ import {
   playbackSchema,
 } from './contract.ts';
 
+const config = Type.Object({
+  policy: Type.Union([Type.Literal('public'), Type.Literal('signed'), shownPolicy], {
+    default: 'public',
+    description:
+      'Who may watch what has no `playbackPolicy` of its own, nor one of its account: "public", "signed", or an object as in the API. Only "public" without the plugin protection.',
+  }),
+});
+
+function policyIn(policy: Static<typeof config>['policy']): Policy {
+  return typeof policy === 'string' ? { type: policy } : policy;
+}
+
 /** `GET /api/playback/{id}`: where and how something can be watched, for everyone. */
 export default definePlugin({
   id: 'playback',
   summary: 'playback info',
+  config,
+  contradictions: ({ policy }) =>
+    policyProblems(policyIn(policy), { hasCountries: true, wrongUrl: () => undefined }).map(
+      (problem) => `policy.${problem}`,
+    ),
+  offers: [
+    offer(deploymentPolicy, (kit: { readonly config: Static<typeof config> }) => policyIn(kit.config.policy)),
+  ],
   faults: {
     'playback.not_found': {
       status: 404,

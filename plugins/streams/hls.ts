@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../core/base/fault.ts';
+import { playlistType } from '../../core/hls/playlist.ts';
 import { says } from '../../core/http/http.ts';
 import { flagSchema, storeFaults, text } from '../../core/http/operation.ts';
 import { gateFaults } from '../../core/http/play-gate.ts';
@@ -31,11 +32,13 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
     const viewer = viewerOf(request, { file: of.file, query, kit });
     const viewers = viewer === undefined ? {} : { viewers: [viewerId(viewer)] };
     const serve = async (playbackId: string) => {
-      if (gate) await gate.admit(request, { ...of, playbackId });
+      const terms = await gate?.admit(request, { ...of, playbackId });
+      // One answer serves all viewers, whatever their tokens.
+      if (gate) query.delete('token');
       const asked = { ...of, playbackId, query, signal: request.signal, ...viewers };
       const served = media.serve(asked);
       const made = served ? liveResponse(await served) : await others.serve(asked);
-      return gate ? gate.seal(made) : made;
+      return gate ? gate.seal(made, terms) : made;
     };
     return found(of.playbackId, serve);
   };
@@ -70,7 +73,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
           },
           answers: {
             200: text(
-              ['application/vnd.apple.mpegurl', 'video/mp4', 'text/vtt'],
+              [playlistType, 'video/mp4', 'text/vtt'],
               'A playlist (RFC 8216), media, or the text of a track that a plugin adds.',
             ),
           },
@@ -151,11 +154,11 @@ async function answerOf(
   }: { playbackId: string; request: Request; others: EdgeProxy; gate: LiveGate | undefined },
 ): Promise<Response> {
   const { signal } = request;
-  if (gate) await gate.admit(request, { playbackId, file: file.name, what: file.what ?? 'image' });
+  const terms = await gate?.admit(request, { playbackId, file: file.name, what: file.what ?? 'image' });
   const query = new URLSearchParams();
   const own = file.answer(playbackId, { signal });
-  const answer = await (own ?? others.serve({ playbackId, file: file.name, query, signal }));
-  gate?.seal(answer);
+  const made = await (own ?? others.serve({ playbackId, file: file.name, query, signal }));
+  const answer = gate ? await gate.seal(made, terms) : made;
   const etag = answer.headers.get('etag')?.slice(1, -1);
   if (answer.status !== 200 || etag === undefined) return answer;
   // Compared here: one answer of another node serves many clients.

@@ -7,7 +7,7 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
 import type { FieldSet } from '../../core/plugin/resource.ts';
 import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
-import { playables } from '../playback/contract.ts';
+import { playables, playedFacts } from '../playback/contract.ts';
 import { broadcast, lostNode } from './actor.ts';
 import { acceptPublishes } from './admission.ts';
 import { config, type StreamsKit } from './config.ts';
@@ -16,7 +16,7 @@ import { documentOf, owned, parent, type StreamDocument } from './document.ts';
 import { internalHls } from './edge/node-routes.ts';
 import { readLive } from './live-figures.ts';
 import { livePublisher } from './live-publisher.ts';
-import { livePlayable } from './playable.ts';
+import { livePlayable, playedStream } from './playable.ts';
 import { presentForEvent } from './present.ts';
 import { internalRefused, RefusedPublishes, refusedPublishes } from './refused-publishes.ts';
 import { changeStream, routes } from './routes.ts';
@@ -34,7 +34,11 @@ export default definePlugin({
   needs: [authenticator, refusedPublishes, services.media, services.volatile],
   provides: [streams, refusedPublishes],
   resources: [{ ...stream, ownFields: Object.keys(ownFields) }],
-  offers: [offer(playables, livePlayable), offer(streamDescribers, describer)],
+  offers: [
+    offer(playables, livePlayable),
+    offer(playedFacts, playedStream),
+    offer(streamDescribers, describer),
+  ],
   actors: [broadcast],
   emits: {
     'stream.started': { meaning: 'The stream is on the air: its playlist works.', hasStream: true },

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/base/fault.ts';
+import { playlistType } from '../../core/hls/playlist.ts';
 import { faultResponse } from '../../core/http/http.ts';
 import type { LiveAnswer } from '../../core/ports/media.ts';
 
@@ -12,8 +13,11 @@ const open = {
 export function liveResponse(answer: LiveAnswer): Response {
   if (answer instanceof Fault) return refusalResponse(answer);
   if (answer.type === 'playlist') {
-    const type = 'application/vnd.apple.mpegurl';
-    const headers = { ...open, 'content-type': type, 'cache-control': `public, max-age=${answer.maxAge}` };
+    const headers = {
+      ...open,
+      'content-type': playlistType,
+      'cache-control': `public, max-age=${answer.maxAge}`,
+    };
     return new Response(answer.body, { headers });
   }
   return new Response(answer.body as Blob, {

@@ -1,5 +1,5 @@
 import { type PlayGate, playGate } from '../../core/http/play-gate.ts';
-import type { PlayQuestion } from '../../core/plugin/decide.ts';
+import type { PlayQuestion, PlayTerms } from '../../core/plugin/decide.ts';
 import type { StreamsKit } from './config.ts';
 import { playlistLocations } from './edge/playlist-locations.ts';
 import { notLive } from './faults.ts';
@@ -10,7 +10,7 @@ const believed = 3000;
 /** Asks the plugins that decide before a viewer gets something of a live stream. */
 export interface LiveGate extends Pick<PlayGate, 'seal'> {
   /** Faults `playback.not_live` if there is no such stream, those of the gate, and of a store that never answered. */
-  admit(request: Request, asked: Asked): Promise<void>;
+  admit(request: Request, asked: Asked): Promise<PlayTerms | undefined>;
 }
 
 interface Asked {
@@ -35,7 +35,7 @@ export function liveGate(kit: StreamsKit): LiveGate | undefined {
       if (!stream) throw notLive();
       const { id: streamId, account, sessionId } = stream;
       const of = { kind: 'live', account, playbackId, streamId, ...(sessionId && { sessionId }) } as const;
-      await gate.admit(request, { ...of, what, file });
+      return gate.admit(request, { ...of, what, file });
     },
   };
 }

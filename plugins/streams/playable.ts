@@ -1,6 +1,8 @@
 import type { Caller } from '../../core/http/caller.ts';
-import type { Found, Playable } from '../playback/contract.ts';
+import type { PlaySubject } from '../../core/plugin/decide.ts';
+import type { Found, Playable, PlayedFacts } from '../playback/contract.ts';
 import type { StreamsKit } from './config.ts';
+import { stream } from './contract.ts';
 import { documentOf, type StreamDocument } from './document.ts';
 
 /** Live streams, by their playback id or by the id of the session that is on the air. */
@@ -17,6 +19,23 @@ export function livePlayable(kit: StreamsKit): Playable {
       const isLive = document?.isActive && document.parentId !== null;
       return isLive ? infoOf(document, caller) : undefined;
     },
+  };
+}
+
+/** What is stored of a stream that is played, and of the stream of a recording. */
+export function playedStream(kit: StreamsKit): (subject: PlaySubject) => Promise<PlayedFacts | undefined> {
+  const shown = kit.resources.fields(stream);
+  const read = async (id: string) => {
+    const row = await kit.resources.get('stream', id);
+    return row && documentOf(row);
+  };
+  return async ({ kind, streamId, sessionId }) => {
+    const session = kind === 'recording' && sessionId ? await read(sessionId) : undefined;
+    const id = kind === 'live' ? streamId : session?.parentId;
+    const parent = id ? await read(id) : undefined;
+    if (!parent) return session && { names: [session.id, session.playbackId], fields: {} };
+    const names = [parent.playbackId, ...(session ? [session.id] : [])];
+    return { names, fields: shown.present(parent.fields) };
   };
 }
 

@@ -9,6 +9,7 @@ import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { watchPages } from '../streams/contract.ts';
 import { answerOembed, oembedFaults, oembedOperation } from './oembed.ts';
+import { framers } from './framers.ts';
 import { previewer, stillsOf, tagsFor } from './preview.ts';
 
 /** Pages that play a stream, an asset or a recording: `/watch/{playbackId}`, and `/embed/{playbackId}` in pages of others. */
@@ -56,7 +57,7 @@ export default definePlugin({
       )
       .get(
         '/embed/:playbackId',
-        () => show(embed, embedPolicy),
+        async ({ params, request }) => show(embed, embedPolicy(await framers({ id: params.playbackId, request }, kit))),
         saysPage(
           'embed',
           'The player alone, for a frame in a page of any origin. It waits until there is something to play.',
@@ -137,7 +138,9 @@ const safe = {
 const watchPolicy =
   "default-src 'self'; media-src 'self' blob:; worker-src 'self' blob:; img-src 'self' data:";
 /** The controls of media-chrome bring their styles along in their markup. */
-const embedPolicy = [
+const embedPolicy = (ancestors: string) =>
+  [...embedSources, `frame-ancestors ${ancestors}`].join('; ');
+const embedSources = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -147,5 +150,4 @@ const embedPolicy = [
   "worker-src 'self' blob:",
   "base-uri 'none'",
   "form-action 'none'",
-  'frame-ancestors *',
-].join('; ');
+];

@@ -46,6 +46,7 @@ import { startWork, tellLeaks } from './plugin-work.ts';
 import { type AboutProgram, programFacts } from './program-facts.ts';
 import { measureProgram } from './program-metrics.ts';
 import { mountRoutes } from './routes.ts';
+import { openSecrets } from './secrets-key.ts';
 import { openServices, type ServiceFactories } from './services.ts';
 import { originOf } from './stray-errors.ts';
 
@@ -84,6 +85,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     const decisions = decisionsOf(plan, { ...base, settings: options.decisions, log });
     pluginIssues = () => [...issuesOf(base), ...decisions.watch.issues];
     const makeRuntime = await openStore(base);
+    const secrets = await life.start('secrets', () => openSecrets(options));
     await openBlobs(base);
     const needs = { rtmpApps, pluginMedia: pluginMedia(base) };
     const services = await openServices(options.services, { ...base, log, ...needs });
@@ -98,7 +100,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       about: options.about ?? { config: () => [], off: [] },
       disks: options.drivers.disks,
     });
-    const all = { ...services, program: facts };
+    const all = { ...services, secrets, program: facts };
     fillKits({ ...base, ...program, services: all, shared: { caller, decide: decisions.decide } });
     life.atStop('leaks', () => tellLeaks({ ...base, log }));
     await life.start('actors', () => runtime.start());
@@ -332,6 +334,8 @@ export interface BootOptions {
   /** Services that plugins may need. Only those that enabled plugins need are made. */
   readonly services: ServiceFactories;
   readonly deployment: Omit<Deployment, 'node' | 'nodes' | 'isAlone'>;
+  /** Default: that in `secrets.key` of the data folder. */
+  readonly secretsKey?: string;
   /** `publicUrl` was configured: all URLs in answers begin with it. Default: with the address that the request came to. */
   readonly isPublicUrlSet?: boolean;
   /** What this node does; default: everything. */

@@ -44,7 +44,8 @@ export function decisionsOf(
         if (fault) throw fault;
         return (decides[kind] as (question: unknown, kit: Kit) => unknown)(question, kits.of(id));
       };
-      return [{ plugin: id, onError, decide, note: watch.of(id, { kind, onError }) }];
+      const hasTerms = kind === 'play';
+      return [{ plugin: id, onError, decide, hasTerms, note: watch.of(id, { kind, onError }) }];
     });
   const decide = Object.fromEntries(
     decisionKinds.flatMap((kind) => {

@@ -54,6 +54,7 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     },
     ...(config.node.ingestUrl !== undefined && { ingestUrl: config.node.ingestUrl }),
     ...(config.region !== undefined && { region: config.region }),
+    ...(config.secretsKey !== undefined && { secretsKey: config.secretsKey }),
     isPublicUrlSet: config.publicUrl !== undefined,
     nodeId: config.node.id ?? 'local',
     nodeUrl: config.node.url ?? ownUrl(config.http),

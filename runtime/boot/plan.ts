@@ -117,13 +117,10 @@ function unmet(plugins: readonly Plugin[], provider: ReadonlyMap<string, Plugin>
 /** Names that no document has otherwise: with `constructor`, which every object has, no stream could be created. */
 const fieldName = /^[A-Za-z][A-Za-z0-9_]*$/;
 
-function fieldProblems({ resource, name }: Field, kinds: ReadonlySet<string>): string[] {
+function fieldProblems({ resource, name, isOptional }: Field, kinds: ReadonlySet<string>): string[] {
   const { kind } = resource;
   return [
-    ...(kinds.has(kind) ? [] : [`extends ${kind}, a resource of no enabled plugin`]),
-    ...(resource.isDerivedOnly
-      ? [`adds the stored field ${name} to ${kind}, which takes derived fields only; use derives`]
-      : []),
+    ...(kinds.has(kind) || isOptional ? [] : [`extends ${kind}, a resource of no enabled plugin`]),
     ...(fieldName.test(name) && !(name in {})
       ? []
       : [`extends ${kind} by ${JSON.stringify(name)}; expected a name such as viewCount`]),

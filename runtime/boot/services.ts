@@ -7,7 +7,7 @@ import type { Lifetime } from './lifetime.ts';
 import type { PlannedPlugin } from './plan.ts';
 
 /** Services that are made where a plugin needs them; the others every node has. */
-type OpenableServices = Omit<Services, 'volatile' | 'program'>;
+type OpenableServices = Omit<Services, 'volatile' | 'program' | 'secrets'>;
 
 /** How each service is made. */
 export type ServiceFactories = {

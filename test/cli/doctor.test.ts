@@ -62,6 +62,7 @@ it('finds a port that another program has, an ffmpeg that does not run, and engi
       ffmpeg: { path: ffmpeg },
     },
     ...{ preset: 'cluster', node: { id: 'a', secret: 'a-secret-of-the-nodes' } },
+    secretsKey: 'a-secrets-key-of-the-nodes',
     ...{ redis: { url: `redis://${host}:${port}` }, kafka: { brokers: [`${host}:${away}`] } },
   });
   other.close();

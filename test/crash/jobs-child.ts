@@ -49,6 +49,7 @@ const reach = definePlugin({
   },
 });
 const booted = await boot({
+  secretsKey: 'secrets-key-of-this-test',
   plugins: [
     { plugin: { ...courierPlugin, effects } as Plugin, config: { concurrency: 3 } },
     { plugin: reach, config: undefined },

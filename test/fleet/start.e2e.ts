@@ -169,6 +169,7 @@ async function node(env: Record<string, string>) {
     MILLRACE_KAFKA__BROKERS: JSON.stringify([`127.0.0.1:${kafka}`]),
     MILLRACE_NODE__ID: 'n',
     MILLRACE_NODE__SECRET: 'a-secret-of-all-nodes',
+    MILLRACE_SECRETS_KEY: 'a-secrets-key-of-all-nodes',
     MILLRACE_HTTP__PORT: String(http),
     MILLRACE_RTMP__PORT: String(rtmp),
     MILLRACE_DATA_DIR: folder,

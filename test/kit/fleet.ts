@@ -106,6 +106,7 @@ export async function fleet(options: FleetOptions): Promise<Fleet> {
         ...{ publicUrl: 'http://localhost:8080', dataDir: join(dataDir, id), rtmpPort: 1935 },
         bootstrapKey: more.bootstrapKey ?? (options.bootstrapKey === null ? undefined : bootstrapKey),
       },
+      secretsKey: 'secrets-key-of-this-fleet',
       ...{ nodeId: id, nodeUrl: `http://${id}`, nodeTimeout: 10_000, isAlone: false },
       roles: more.roles ?? ['api', 'media', 'actors', 'worker'],
       ...(more.region !== undefined && { region: more.region }),

@@ -42,6 +42,7 @@ import { worldBlobs } from './world-blobs.ts';
 const isClustered = process.env.MILLRACE_WORLD === 'cluster';
 const partitions = 16;
 export const bootstrapKey = 'test-bootstrap-key';
+export const secretsKey = 'test-secrets-key-of-this-world';
 
 /**
  * The whole program with virtual time, a real store and no sockets.
@@ -110,7 +111,7 @@ export async function world(options: WorldOptions): Promise<World> {
         transcoder: () => transcoder,
       },
       deployment: { publicUrl: 'http://localhost:8080', dataDir, bootstrapKey, rtmpPort: 1935 },
-      nodeId: 'local',
+      ...{ nodeId: 'local', secretsKey },
       ...(options.roles && { roles: options.roles }),
       ...(options.engines && { engines: options.engines }),
       ...(options.about && { about: options.about }),

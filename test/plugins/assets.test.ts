@@ -51,7 +51,7 @@ describe('an asset', () => {
       ...{ createdAt: start, updatedAt: start, source: { type: 'recording', sessionId: `session of ${id}` } },
     });
     expect(await s.assets().find(id)).toEqual({
-      id,
+      ...{ id, fields: {}, source: { type: 'recording', sessionId: `session of ${id}` } },
       name: 'Friday',
       status: 'waiting',
       account: s.account,

@@ -40,6 +40,7 @@ async function given(options: Parameters<GivenFilm>[0] = {}) {
   const film = await givenFilm(w.blobs, { id, ...options });
   const reference = (status: AssetReference['status']): AssetReference => ({
     ...{ id, status, account: 'a', name: 'A show', userTags: {}, playbackId: '6pukxh2m0ydr9h3q' },
+    ...{ source: { type: 'recording', sessionId }, fields: {} },
     ...(status === 'ready' && { file: film }),
   });
   const is = (what: AssetReference | Error) => known.set(id, what);

@@ -2,6 +2,7 @@ import type { ActorType } from '../../../core/plugin/actor.ts';
 import { effect, type StepKit } from '../../../core/plugin/plugin.ts';
 import { assetMachine, type Erasure } from '../../../machines/asset.ts';
 import type { config } from '../config.ts';
+import { assetResource } from '../contract.ts';
 import { type AssetDocument, assetKind, blobPages, documentOf, folderOf } from './document.ts';
 import { presentAsset } from './present.ts';
 
@@ -21,10 +22,13 @@ export const asset: ActorType<typeof assetMachine, StepKit<typeof config>> = {
     const indexes = { playbackId, status, ...('sessionId' in source && { sessionId: source.sessionId }) };
     return [{ ...row, body: JSON.stringify(documentOf(context, status)), indexes }];
   },
-  describe(_emitted, context, { tools: { publicUrl } }) {
+  describe(_emitted, context, { tools: { publicUrl, fields } }) {
     // The event of a deleted asset shows its last state.
     const status = context.file ? 'ready' : context.statusMessage === null ? 'waiting' : 'failed';
-    const shown = presentAsset(documentOf(context, status), { baseUrl: publicUrl });
+    const shown = presentAsset(documentOf(context, status), {
+      baseUrl: publicUrl,
+      fields: fields(assetResource),
+    });
     return { account: context.asset.account, stream: '', body: { payload: { asset: shown } } };
   },
 };

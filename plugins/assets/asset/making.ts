@@ -2,6 +2,7 @@ import { Fault, hasCode, isAccepted, unlessRefused, unlessThere } from '../../..
 import { newPlaybackId, uuid } from '../../../core/base/ids.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import type { Quota } from '../../../core/http/quota.ts';
+import type { FieldValues } from '../../../core/plugin/resource.ts';
 import { services } from '../../../core/plugin/services.ts';
 import { taskSchema, tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../config.ts';
@@ -11,16 +12,19 @@ import {
   type AssetReference,
   type Assets,
   assetNotFound,
+  assetResource,
+  assetTerms,
   fileTaskOf,
   fileTasks,
   keysOf,
+  type NewAsset,
   outputOf,
 } from '../contract.ts';
 import { checkPermission } from '../uploads/permission.ts';
 import { accept, received } from './accept.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetOf, assetRow, folderOf, watchedRow } from './document.ts';
-import { changeable, shownAsset } from './present.ts';
+import { ownChangeable, shownAsset } from './present.ts';
 
 /** The service that other plugins make assets with. */
 export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
@@ -29,20 +33,20 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
 
   const find = async (id: string): Promise<AssetReference | undefined> => {
     const row = await assetRow(id, kit);
-    return row && referenceOf(assetOf(row));
+    return row && referenceOf(assetOf(row), kit);
   };
   const begin: Assets['begin'] = (given) => beginAsset(given, kit);
 
   return {
     ...{ begin, find, ordered: { asset: schema, task: taskSchema } },
     async order(given, caller) {
-      const { id, account, name, source, userTags, createdByTokenName, secret, ...task } = given;
+      const { id, account, name, source, userTags, createdByTokenName, secret, fields, ...task } = given;
       await places.admit(account);
       await kit.use(services.intake).checkRoom(0);
       await checkPermission({ stage: 'request', account, assetId: id, name, source }, kit);
       const type = fileTasks[source.type];
       const taskId = fileTaskOf(id, type);
-      const more = { userTags, createdByTokenName };
+      const more = { userTags, createdByTokenName, fields };
       // The task first: if this process dies now, the work of the task makes the asset. An asset without a task would wait for ever.
       await kit.use(tasks).spawn({
         ...{ id: taskId, account, type, name, outputAssetId: id, ...task },
@@ -82,7 +86,7 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
     change: (id, changes) => change(id, { changes, kit }),
     async findByPlaybackId(playbackId) {
       const row = await watchedRow(playbackId, kit);
-      return row && referenceOf(assetOf(row));
+      return row && referenceOf(assetOf(row), kit);
     },
     async take(id, film, { signal, check }) {
       const file = await received(film, { kit, signal });
@@ -103,7 +107,7 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
   };
 }
 
-const reader = bodyReader(changeable);
+const reader = bodyReader(ownChangeable);
 
 async function change(
   id: string,
@@ -114,22 +118,33 @@ async function change(
   return (await isAccepted(asked)) ? 'ok' : 'gone';
 }
 
-async function beginAsset(
-  given: Parameters<Assets['begin']>[0],
-  { actors, clock }: AssetsKit,
-): Promise<void> {
+async function beginAsset(given: Parameters<Assets['begin']>[0], kit: AssetsKit): Promise<void> {
+  const { actors, clock } = kit;
   const { id, account, name, source, userTags = {}, createdByTokenName = null } = given;
   const settings = {
     ...{ id, account, name, source, createdByTokenName, userTags },
     ...{ playbackId: newPlaybackId(), createdAt: clock.now() },
+    fields: given.fields ?? (await inherited(given, kit)),
   };
   // Also if it was deleted: the caller does not know about that yet.
   await actors.spawn(asset, id, settings, { cause: `asset/${id}` }).catch(unlessThere);
 }
 
-function referenceOf(document: AssetDocument): AssetReference {
-  const { id, status, account, name, userTags, playbackId, file } = document;
-  return { id, status, account, name, userTags, playbackId, ...(file && { file }) };
+/** What plugins set in an asset that no client ordered with values of its own. */
+async function inherited(
+  { account, source }: NewAsset,
+  { offered }: Pick<AssetsKit, 'offered'>,
+): Promise<FieldValues> {
+  const values: Record<string, Record<string, unknown>> = {};
+  for (const { plugin, terms } of offered(assetTerms))
+    values[plugin] = { ...values[plugin], ...(await terms({ account, source })) };
+  return values;
+}
+
+function referenceOf(document: AssetDocument, { resources }: Pick<AssetsKit, 'resources'>): AssetReference {
+  const { id, status, account, name, userTags, playbackId, source, file } = document;
+  const fields = resources.fields(assetResource).present(document.fields ?? {});
+  return { id, status, account, name, userTags, playbackId, source, fields, ...(file && { file }) };
 }
 
 /** Sets a failed asset to `waiting` again. False: it was deleted, or has a file. */

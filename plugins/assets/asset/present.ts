@@ -1,8 +1,9 @@
-import { type TObject, Type } from '@sinclair/typebox';
+import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { nameSchema, userTagsSchema } from '../../../core/base/name.ts';
 import { object, oneOf } from '../../../core/base/schema.ts';
 import type { Caller } from '../../../core/http/caller.ts';
 import { idSchema, momentSchema } from '../../../core/http/operation.ts';
+import type { FieldSet } from '../../../core/plugin/resource.ts';
 import { multivariantName, wholeName } from '../../../core/vod/file-name.ts';
 import type { AssetsKit } from '../config.ts';
 import { type AssetFile, assetResource, hashesOf } from '../contract.ts';
@@ -11,7 +12,7 @@ import type { AssetDocument } from './document.ts';
 /** The asset object, as its owner and events see it. Pure, because an event can be made again. */
 export function presentAsset(
   document: AssetDocument,
-  { baseUrl }: { baseUrl: string },
+  { baseUrl, fields }: { baseUrl: string; fields: FieldSet },
 ): Record<string, unknown> {
   const { id, name, status, account, createdAt, updatedAt, playbackId, source, userTags } = document;
   const { statusMessage, createdByTokenName, file } = document;
@@ -20,6 +21,7 @@ export function presentAsset(
     ...(statusMessage !== null && { statusMessage }),
     ...(file?.uncut !== undefined && { statusMessage: `There is no HLS of this file: ${file.uncut}.` }),
     ...{ userId: account, createdAt, updatedAt, playbackId, source, userTags },
+    ...fields.present(document.fields ?? {}),
     ...(createdByTokenName !== null && { createdByTokenName }),
     ...(file && {
       size: file.video.size,
@@ -61,8 +63,8 @@ function shownLinks(asset: { playbackId: string; file: AssetFile }, baseUrl: str
 
 export const assetName = nameSchema('Friday show');
 
-/** Fields of an asset that a client may change, or a plugin. */
-export const changeable = { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) };
+/** The same of its own, which plugins may change too. */
+export const ownChangeable = { name: Type.Optional(assetName), userTags: Type.Optional(userTagsSchema) };
 
 /** Fields of the asset object that the service sets; accepted and ignored in bodies. */
 export const readOnly = [
@@ -184,9 +186,11 @@ export const assetSchema = object(
   { $id: 'Asset' },
 );
 
-/** The asset object as the API shows it, with the derived fields of other plugins. */
+/** The asset object as the API shows it, with the fields of other plugins. */
 export interface ShownAsset {
   readonly schema: TObject;
+  /** Schemas of the fields that other plugins add and that a client may set. */
+  readonly extended: Readonly<Record<string, TSchema>>;
   /** Accepted and ignored in bodies. */
   readonly readOnly: readonly string[];
   present(document: AssetDocument, caller: Caller): Promise<Record<string, unknown>>;
@@ -194,14 +198,18 @@ export interface ShownAsset {
 
 export function shownAsset(kit: Pick<AssetsKit, 'resources'>): ShownAsset {
   const derived = kit.resources.derived(assetResource);
+  const fields = kit.resources.fields(assetResource);
+  const extended = Object.entries(fields.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
   const told = Object.entries(derived.schemas).map(([name, schema]) => [name, Type.Optional(schema)]);
   const { $id } = assetSchema;
   return {
     schema: object(
-      { ...assetSchema.properties, ...Object.fromEntries(told) },
+      { ...assetSchema.properties, ...fields.shown, ...Object.fromEntries(told) },
       { ...($id !== undefined && { $id }) },
     ),
+    extended: Object.fromEntries(extended),
     readOnly: [...readOnly, ...Object.keys(derived.schemas)],
-    present: (document, caller) => derived.complete(presentAsset(document, caller), caller),
+    present: (document, caller) =>
+      derived.complete(presentAsset(document, { baseUrl: caller.baseUrl, fields }), caller),
   };
 }

@@ -10,7 +10,7 @@ import { json, nothing } from '../../../core/http/operation.ts';
 import { type Quota, quota } from '../../../core/http/quota.ts';
 import type { StoredResource } from '../../../core/ports/store.ts';
 import type { AssetsKit } from '../config.ts';
-import { assetNotFound } from '../contract.ts';
+import { assetNotFound, assetResource } from '../contract.ts';
 import { importRoute } from '../imports/request.ts';
 import { tusRoutes } from '../tus/routes.ts';
 import { putRoute } from '../uploads/put.ts';
@@ -18,7 +18,7 @@ import { requestRoute } from '../uploads/request.ts';
 import { uploadUrls } from '../uploads/url.ts';
 import { asset } from './asset.ts';
 import { type AssetDocument, assetKind, assetOf, assetRow } from './document.ts';
-import { changeable, shownAsset } from './present.ts';
+import { ownChangeable, shownAsset } from './present.ts';
 import { videoRoutes } from './video.ts';
 
 /** `/api/asset`: list, read, change, delete; the file itself is in video.ts, new assets in uploads/ and imports/. */
@@ -27,9 +27,11 @@ export function routes(kit: AssetsKit): AnyElysia {
   const { keyed } = keyedRoutes(kit);
   const shown = shownAsset(kit);
   const urls = uploadUrls(kit);
-  const change = bodyReader(changeable, shown);
+  const extensions = resources.fields(assetResource);
+  const change = bodyReader({ ...ownChangeable, ...shown.extended } as typeof ownChangeable, shown);
   const present = (row: StoredResource, caller: Caller) => shown.present(assetOf(row), caller);
-  const list = resourceList({ kind: assetKind, fields, caller: kit.caller, resources });
+  const filters = { ...fields, ...extensions.filterable('fields') };
+  const list = resourceList({ kind: assetKind, fields: filters, caller: kit.caller, resources });
   const owned = async ({ accountId }: Principal, id: string): Promise<StoredResource> => {
     const row = await assetRow(id, kit);
     return row?.account === accountId ? row : Promise.reject(assetNotFound(id));
@@ -46,7 +48,7 @@ export function routes(kit: AssetsKit): AnyElysia {
       keyed(({ request, principal: { accountId: account } }) => list(request, { account, present })),
       says('Lists assets, newest first; parameters as for streams.', {
         name: 'listAssets',
-        query: listParameters(fields),
+        query: listParameters(filters),
         answers: { 200: listAnswer(shown.schema) },
         faults: ['query.invalid'],
       }),
@@ -66,8 +68,15 @@ export function routes(kit: AssetsKit): AnyElysia {
       '/api/asset/:id',
       keyed(async ({ request, params: { id }, principal }) => {
         // Before the body is read: the asset of another account is 404, whatever is sent.
-        await owned(principal, id);
-        const changes = await change.read(request);
+        const stored = assetOf(await owned(principal, id)).fields ?? {};
+        const body = await change.read(request);
+        const { name, userTags } = body;
+        const named = await extensions.named(body, { principal, stored });
+        const changes = {
+          ...(name !== undefined && { name }),
+          ...(userTags !== undefined && { userTags }),
+          ...(Object.keys(named).length > 0 && { fields: named }),
+        };
         if (Object.keys(changes).length > 0)
           await actors.ask(asset, id, { type: 'change', changes }).catch(unlessDeleted(id));
         return Response.json(await present(await owned(principal, id), kit.caller(request)));
@@ -76,7 +85,7 @@ export function routes(kit: AssetsKit): AnyElysia {
         name: 'changeAsset',
         body: change,
         answers: { 200: json(shown.schema, 'The asset.') },
-        faults: ['asset.not_found'],
+        faults: ['asset.not_found', ...extensions.faults],
       }),
     )
     .delete(

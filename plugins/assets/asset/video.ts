@@ -9,9 +9,16 @@ import { typeOf } from '../../../core/ports/blobs.ts';
 import { findByName } from '../../../core/vod/aliases.ts';
 import { filmRoute } from '../../../core/vod/route.ts';
 import type { FilmIdentity } from '../../../core/vod/text-tracks.ts';
-import { type Found, neverReady, notReady, type Playable, playbackAliases } from '../../playback/contract.ts';
+import {
+  type Found,
+  neverReady,
+  notReady,
+  type Playable,
+  type PlayedFacts,
+  playbackAliases,
+} from '../../playback/contract.ts';
 import type { AssetsKit } from '../config.ts';
-import { films, type Original } from '../contract.ts';
+import { assetResource, films, type Original } from '../contract.ts';
 import { type AssetDocument, assetOf, assetRow, isPlaybackId, watchedRow } from './document.ts';
 import { linksOf } from './present.ts';
 
@@ -50,8 +57,8 @@ function downloadRoutes(
   const found = async (playbackId: string, { request, name }: { request: Request; name: string }) => {
     const document = await watched(playbackId);
     if (!document?.file) throw noFile;
-    if (gate) await gate.admit(request, { ...subjectOf(document), what: 'download', file: name });
-    return { ...document, file: document.file };
+    const terms = await gate?.admit(request, { ...subjectOf(document), what: 'download', file: name });
+    return { ...document, file: document.file, terms };
   };
   const common = {
     ...{ path: { playbackId }, faults: ['asset.no_file', 'server.busy'], gone: () => noFile },
@@ -65,13 +72,13 @@ function downloadRoutes(
         summary: 'The file of an asset. No key is needed.',
         types: ['video/mp4'],
         async find({ playbackId }, request) {
-          const { file, fileAt, name } = await found(playbackId, { request, name: 'video' });
+          const { file, fileAt, name, terms } = await found(playbackId, { request, name: 'video' });
           const { video } = file;
           return {
             pieces: [{ key: video.key, from: 0, to: video.size }],
             etag: video.sha256,
             // A file that is made again has another time and another tag.
-            modified: fileAt,
+            ...{ modified: fileAt, terms },
             type: typeOf(video.key),
             name,
             ending: 'mp4',
@@ -86,13 +93,13 @@ function downloadRoutes(
         summary: 'The uploaded file of an asset that was converted to mp4. No key is needed.',
         types: [...new Set(Object.values(formats).map(({ type }) => type))],
         async find({ playbackId }, request) {
-          const { file, fileAt, name } = await found(playbackId, { request, name: 'original' });
+          const { file, fileAt, name, terms } = await found(playbackId, { request, name: 'original' });
           const { original } = file;
           if (!original) throw noFile;
           return {
             pieces: [{ key: original.key, from: 0, to: original.size }],
             etag: original.sha256,
-            modified: fileAt,
+            ...{ modified: fileAt, terms },
             name,
             ...formats[original.format],
           };
@@ -147,6 +154,16 @@ export function assetPlayable(kit: AssetsKit): Playable {
       const row = await (isPlaybackId(id) ? watchedRow(id, kit) : assetRow(id, kit));
       return row && infoOf(assetOf(row), baseUrl);
     },
+  };
+}
+
+/** What is stored of an asset that is played, also as a recording. */
+export function playedAsset(kit: AssetsKit): (subject: PlaySubject) => Promise<PlayedFacts | undefined> {
+  const shown = kit.resources.fields(assetResource);
+  return async ({ kind, assetId }) => {
+    const row = kind === 'live' || !assetId ? undefined : await assetRow(assetId, kit);
+    const document = row && assetOf(row);
+    return document && { names: [document.playbackId], fields: shown.present(document.fields ?? {}) };
   };
 }
 

@@ -16,7 +16,7 @@ import { acceptAny, comeStage, isNormalised, stage } from '../asset/accept.ts';
 import { settle } from '../asset/making.ts';
 import { assetName, type ShownAsset, shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
-import { assets, orderFaults, outputOf } from '../contract.ts';
+import { assetResource, assets, orderFaults, outputOf } from '../contract.ts';
 import { download } from './download.ts';
 import { type Source, sourceOf } from './source.ts';
 import { transferLimits } from './transfer.ts';
@@ -27,17 +27,28 @@ const mostUrlCharacters = 8192;
 /** `POST /api/asset/import`: creates an asset, and the task that downloads its file. */
 export function importRoute(kit: AssetsKit): AnyElysia {
   const body = bodyOf(shownAsset(kit));
+  const fields = kit.resources.fields(assetResource);
   const made = kit.use(assets);
   const { once } = keyedRoutes(kit);
 
   return new Elysia().post(
     '/api/asset/import',
     once(async ({ request, principal, id, caller }) => {
-      const { url, name: asked, userTags } = await body.read(request);
+      const sent = await body.read(request);
+      const { url, name: asked, userTags } = sent;
       const { shown, name } = checkedSource(url, kit);
       const { accountId: account, keyName: createdByTokenName } = principal;
       const source = { type: 'url', url: shown } as const;
-      const given = { id, account, name: asked ?? name, source, userTags, createdByTokenName };
+      const values = await fields.initial(sent, { principal });
+      const given = {
+        id,
+        account,
+        name: asked ?? name,
+        source,
+        userTags,
+        createdByTokenName,
+        fields: values,
+      };
       const ordered = await made.order({ ...given, params: { url: shown }, secret: { url } }, caller);
       return Response.json(ordered, { status: 201 });
     }),
@@ -49,7 +60,7 @@ export function importRoute(kit: AssetsKit): AnyElysia {
         answers: {
           201: json(object(made.ordered), 'The asset, waiting, and the task.'),
         },
-        faults: ['import.bad_url', ...orderFaults],
+        faults: ['import.bad_url', ...orderFaults, ...fields.faults],
       },
     ),
   );
@@ -65,21 +76,20 @@ function checkedSource(url: string, { outbound }: AssetsKit): Source {
   throw new Fault('import.bad_url', { status: 422, message });
 }
 
-const bodyOf = ({ readOnly }: ShownAsset) =>
-  bodyReader(
-    {
-      url: Type.String({
-        minLength: 1,
-        maxLength: mostUrlCharacters,
-        description:
-          'http or https. A user and password in it are sent as Basic authentication. They, signatures and tokens are never shown.',
-        examples: ['https://films.example.com/friday.mp4'],
-      }),
-      name: Type.Optional(assetName),
-      userTags: Type.Optional(userTagsSchema),
-    },
-    { readOnly },
-  );
+const ownFields = {
+  url: Type.String({
+    minLength: 1,
+    maxLength: mostUrlCharacters,
+    description:
+      'http or https. A user and password in it are sent as Basic authentication. They, signatures and tokens are never shown.',
+    examples: ['https://films.example.com/friday.mp4'],
+  }),
+  name: Type.Optional(assetName),
+  userTags: Type.Optional(userTagsSchema),
+};
+
+const bodyOf = ({ readOnly, extended }: ShownAsset) =>
+  bodyReader({ ...ownFields, ...extended } as typeof ownFields, { readOnly });
 
 /** The task of an import: downloads the file, inspects it, stores it, and makes the asset ready. */
 export function importKind(kit: AssetsKit): TaskKind {

@@ -9,7 +9,7 @@ import { json } from '../../../core/http/operation.ts';
 import type { TaskKind } from '../../tasks/contract.ts';
 import { assetName, shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
-import { type Assets, assets, orderFaults } from '../contract.ts';
+import { type Assets, assetResource, assets, orderFaults } from '../contract.ts';
 import { type UploadUrls, uploadUrls } from './url.ts';
 
 /** How long an upload can be begun with a URL, ms. */
@@ -19,17 +19,25 @@ const urlLife = 12 * 3_600_000;
 export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
   const made = kit.use(assets);
   const { once } = keyedRoutes(kit);
-  const body = bodyReader({ name: assetName, userTags: Type.Optional(userTagsSchema) }, shownAsset(kit));
+  const shown = shownAsset(kit);
+  const fields = kit.resources.fields(assetResource);
+  const own = { name: assetName, userTags: Type.Optional(userTagsSchema) };
+  const body = bodyReader({ ...own, ...shown.extended } as typeof own, shown);
 
   return new Elysia().post(
     '/api/asset/request-upload',
     once(async ({ request, principal, id, caller }) => {
-      const { name, userTags } = await body.read(request);
+      const given = await body.read(request);
+      const { name, userTags } = given;
+      const values = await fields.initial(given, { principal });
       const { accountId: account, keyName: createdByTokenName, keyId } = principal;
       const expires = kit.clock.now() + urlLife;
       const source = { type: 'directUpload' } as const;
       const ordered = await made.order(
-        { id, account, name, source, userTags, createdByTokenName, deadline: expires, lateMessage },
+        {
+          ...{ id, account, name, source, userTags, createdByTokenName, deadline: expires, lateMessage },
+          fields: values,
+        },
         caller,
       );
       return Response.json({
@@ -44,7 +52,7 @@ export function requestRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): An
         name: 'requestUpload',
         body,
         answers: { 200: json(answerSchema(made), 'Where to send the file, its asset and its task.') },
-        faults: orderFaults,
+        faults: [...orderFaults, ...fields.faults],
       },
     ),
   );

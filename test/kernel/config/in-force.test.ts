@@ -79,6 +79,7 @@ describe('the config in force', () => {
     };
     const file = {
       bootstrapKey: secret('bootstrap'),
+      secretsKey: secret('secrets-key'),
       preset: 'cluster',
       node: { id: 'a', secret: secret('node') },
       redis: {
@@ -123,6 +124,7 @@ describe('the config in force', () => {
 
     for (const key of [
       'bootstrapKey',
+      'secretsKey',
       'node.secret',
       's3.secretAccessKey',
       'kafka.sasl.password',
@@ -179,6 +181,7 @@ describe('the config in force', () => {
       ...file,
       kafka: { brokers: ['kafka:9092'] },
       node: { id: 'a', secret: 'x'.repeat(32) },
+      secretsKey: 'k'.repeat(32),
     };
     const facts = await factsOf(cluster, { more: [{ plugin: plugin as unknown as Plugin, config }] });
     expect(JSON.stringify(facts)).not.toContain('HIDE');

@@ -266,6 +266,7 @@ describe('config', () => {
         'kafka.brokers: is required where the bus is Kafka',
         'node.id: is required where there may be several nodes',
         'node.secret: is required where there may be several nodes, the same on all of them',
+        'secretsKey: is required where there may be several nodes, the same on all of them',
       ],
     });
   });
@@ -285,6 +286,7 @@ describe('config', () => {
     MILLRACE_NODE__ID: 'a',
     // Only digits: it stays text.
     MILLRACE_NODE__SECRET: '1234567890123456',
+    MILLRACE_SECRETS_KEY: '6543210987654321',
   };
 
   const s3 = { ...credentials, MILLRACE_S3__BUCKET: 'media' };

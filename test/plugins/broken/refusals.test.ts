@@ -10,7 +10,6 @@ import { nothing } from '../../../core/http/operation.ts';
 import { contractVersion, type Plugin } from '../../../core/plugin/plugin.ts';
 import { field, resource } from '../../../core/plugin/resource.ts';
 import { offer, token } from '../../../core/plugin/token.ts';
-import { assetResource } from '../../../plugins/assets/contract.ts';
 import { stream, streams } from '../../../plugins/streams/contract.ts';
 import { planOf } from '../../../runtime/boot/plan.ts';
 import { allPlugins } from '../../kit/all-plugins.ts';
@@ -37,10 +36,6 @@ const rows: Record<string, [plugins: readonly Plugin[], problems: readonly strin
     [broken({ config: Type.Object({ limit: Type.Integer({ default: 1 }) }) })],
     ['plugins.broken.limits: unknown field; did you mean limit?', 'plugins.broken.limit: expected integer'],
     { limit: 'many', limits: 2 },
-  ],
-  'a stored field of a resource that takes derived ones only': [
-    [broken({ extends: [field(assetResource, 'shelf', { schema: Type.String(), initial: 'none' })] })],
-    ['plugin broken: adds the stored field shelf to asset, which takes derived fields only; use derives'],
   ],
   'a config that contradicts itself': [
     [

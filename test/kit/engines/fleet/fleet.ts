@@ -51,7 +51,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'millrace-fleet-'));
   const isTemporary = options.folder === undefined;
   mkdirSync(folder, { recursive: true });
-  const { key, secret } = secretsIn(folder);
+  const { key, secret, secretsKey } = secretsIn(folder);
   const nodes: FleetNode[] = [];
   const engines: AsyncDisposable[] = [];
   const keep = async <E extends AsyncDisposable>(starting: Promise<E>): Promise<E> => {
@@ -79,6 +79,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
       MILLRACE_KAFKA__BROKERS: JSON.stringify(log.brokers),
       MILLRACE_NODE__SECRET: secret,
       MILLRACE_BOOTSTRAP_KEY: key,
+      MILLRACE_SECRETS_KEY: secretsKey,
       ...(blobs && {
         MILLRACE_S3__ENDPOINT: blobs.endpoint,
         MILLRACE_S3__BUCKET: blobs.bucket,
@@ -121,14 +122,11 @@ async function all<T extends readonly unknown[]>(
 }
 
 /** The same at each start on this folder. */
-function secretsIn(folder: string): { key: string; secret: string } {
+function secretsIn(folder: string): Record<'key' | 'secret' | 'secretsKey', string> {
   const file = join(folder, 'fleet.json');
-  if (!existsSync(file)) {
-    const made = {
-      key: randomBytes(24).toString('base64url'),
-      secret: randomBytes(24).toString('base64url'),
-    };
-    writeFileSync(file, JSON.stringify(made), { mode: 0o600 });
-  }
-  return JSON.parse(readFileSync(file, 'utf8'));
+  const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const made = () => randomBytes(24).toString('base64url');
+  const all = { key: made(), secret: made(), secretsKey: made(), ...known };
+  writeFileSync(file, JSON.stringify(all), { mode: 0o600 });
+  return all;
 }

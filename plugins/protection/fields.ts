@@ -1,0 +1,44 @@
+import { Type } from '@sinclair/typebox';
+import { type FieldChange, field, type ResourceKind } from '../../core/plugin/resource.ts';
+import { account } from '../accounts/contract.ts';
+import { assetResource } from '../assets/contract.ts';
+import { stream } from '../streams/contract.ts';
+import type { ProtectionKit } from './config.ts';
+import { hasCountries } from './countries.ts';
+import { checkPolicy, type GivenPolicy, type Policy, policySchema, shownPolicy } from './policy.ts';
+import { storeWebhookSecret } from './webhook-secret.ts';
+
+export const policyField = 'playbackPolicy';
+
+type Given = GivenPolicy | null | undefined;
+
+/** Who may watch a stream, an asset, and what an account has. */
+export const policyFields = [stream, assetResource, account].map((kind) => fieldOf(kind));
+
+function fieldOf(kind: ResourceKind) {
+  return field<Given, ProtectionKit>(kind, policyField, {
+    isOptional: true,
+    schema: Type.Union([policySchema, Type.Null()]),
+    shown: Type.Optional(shownPolicy),
+    faults: ['playback.too_many_secrets'],
+    initial: undefined,
+    validate(value, change) {
+      if (value) checkPolicy(value, { name: policyField, ...contextOf(change.kit) });
+    },
+    async prepare(value, { principal, kit }: FieldChange<ProtectionKit>): Promise<Policy | null> {
+      if (!value) return null;
+      const { webhookSecret: secret, ...policy } = value;
+      const { webhookUrl: url } = policy;
+      if (url !== undefined && secret !== undefined)
+        await storeWebhookSecret({ account: principal.accountId, url, secret }, kit);
+      return policy;
+    },
+  });
+}
+
+export function contextOf(kit: Pick<ProtectionKit, 'use' | 'outbound'>) {
+  return {
+    hasCountries: hasCountries(kit),
+    wrongUrl: (url: string) => kit.outbound.problem(url, { method: 'POST' })?.message,
+  };
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { type Static, Type } from '@sinclair/typebox';
+import { cidr } from '../../core/base/cidr.ts';
+import { Fault } from '../../core/base/fault.ts';
+import { object, oneOf, optional } from '../../core/base/schema.ts';
+
+/** Entries of one list of a policy. */
+const maxEntries = 100;
+
+const restrictions = {
+  allowedOrigins: Type.Optional(
+    Type.Array(Type.String({ maxLength: 255, examples: ['https://www.example.com'] }), {
+      maxItems: maxEntries,
+      description:
+        'Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may.',
+    }),
+  ),
+  allowNoOrigin: optional.boolean({
+    description:
+      'With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false.',
+  }),
+  countries: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Z]{2}$', examples: ['DE'] }), {
+      maxItems: maxEntries,
+      description: 'Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`.',
+    }),
+  ),
+  cidrs: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64, examples: ['192.0.2.0/24'] }), {
+      maxItems: maxEntries,
+      description: 'Blocks of addresses of the viewers.',
+    }),
+  ),
+};
+
+const common = {
+  type: oneOf(['public', 'signed', 'webhook'], {
+    description:
+      '`public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked.',
+  }),
+  ...restrictions,
+  webhookUrl: optional.string({
+    maxLength: 2048,
+    description: 'With `webhook`: the address that is asked.',
+    examples: ['https://example.com/may-play'],
+  }),
+  onError: Type.Optional(
+    oneOf(['refuse', 'allow'], {
+      description: 'With `webhook`: what holds while your server does not answer. Default `refuse`.',
+    }),
+  ),
+};
+
+/** As it is shown. */
+export const shownPolicy = object(common, {
+  description: 'Who may watch. Absent: as the account or the deployment says.',
+  examples: [{ type: 'signed' }],
+});
+
+/** As a client sets it. */
+export const policySchema = object(
+  {
+    ...common,
+    webhookSecret: optional.string({
+      minLength: 16,
+      maxLength: 256,
+      description:
+        'With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it.',
+      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    }),
+  },
+  {
+    description: 'Who may watch. `null`: as the account or the deployment says.',
+    examples: [{ type: 'signed' }],
+  },
+);
+
+/** Who may watch something. */
+export type Policy = Static<typeof shownPolicy>;
+export type GivenPolicy = Static<typeof policySchema>;
+
+export interface PolicyContext {
+  /** Whether the deployment knows the countries of addresses. */
+  readonly hasCountries: boolean;
+  /** What is wrong with an address to call, as far as text can tell. */
+  wrongUrl(url: string): string | undefined;
+}
+
+/** What a schema cannot say of a policy, each beginning with a key. */
+export function policyProblems(policy: GivenPolicy, { hasCountries, wrongUrl }: PolicyContext): string[] {
+  const { type, allowedOrigins = [], countries = [], cidrs = [], webhookUrl } = policy;
+  const problems: string[] = [];
+  for (const [index, origin] of allowedOrigins.entries())
+    if (!isOriginPattern(origin))
+      problems.push(`allowedOrigins.${index}: expected an origin such as https://www.example.com`);
+  for (const [index, block] of cidrs.entries())
+    if (!cidr(block)) problems.push(`cidrs.${index}: expected a block such as 192.0.2.0/24`);
+  if (countries.length > 0 && !hasCountries)
+    problems.push('countries: this deployment has no plugins.ingest.database, so it knows no countries');
+  if (type === 'webhook' && webhookUrl === undefined)
+    problems.push('webhookUrl: a policy of the type webhook needs one');
+  if (type !== 'webhook')
+    for (const key of ['webhookUrl', 'webhookSecret', 'onError'] as const)
+      if (policy[key] !== undefined) problems.push(`${key}: only a policy of the type webhook has one`);
+  const wrong = webhookUrl === undefined ? undefined : wrongUrl(webhookUrl);
+  if (wrong !== undefined) problems.push(`webhookUrl: ${wrong}`);
+  return problems;
+}
+
+/** `https://www.example.com`, `http://localhost:3000`, `https://*.example.com`: lower case, no path. */
+function isOriginPattern(text: string): boolean {
+  const plain = text.replace('://*.', '://any.');
+  try {
+    return new URL(plain).origin === plain && !plain.includes('*');
+  } catch {
+    return false;
+  }
+}
+
+/** Throws Fault `body.invalid` (422). */
+export function checkPolicy(policy: GivenPolicy, context: PolicyContext & { readonly name: string }): void {
+  const problems = policyProblems(policy, context).map((problem) => `${context.name}.${problem}`);
+  if (problems.length > 0) throw new Fault('body.invalid', { status: 422, message: problems });
+}
+
+/** Whether it lets everybody watch. */
+export function isOpen({ type, allowedOrigins = [], countries, cidrs }: Policy): boolean {
+  return type === 'public' && allowedOrigins.length === 0 && !countries && !cidrs;
+}
+
+/** 6 bytes that another policy does not have, as base64url. */
+export function policyDigest(policy: Policy): string {
+  const { type, allowedOrigins, allowNoOrigin, countries, cidrs, webhookUrl } = policy;
+  const parts = [type, allowedOrigins, allowNoOrigin, countries, cidrs, webhookUrl];
+  return createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, 6).toString('base64url');
+}

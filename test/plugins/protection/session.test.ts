@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { tokenOf, vault, view, withToken } from './kit.ts';
+
+/** The URIs of a playlist, from its own URL. */
+function urisIn(text: string, from: string): string[] {
+  const named = [...text.matchAll(/URI="([^"]+)"|^([^#\n].*)$/gm)].map(([, quoted, line]) => quoted ?? line);
+  return named.map((uri) => {
+    const { pathname, search } = new URL(uri, `http://localhost:8080${from}`);
+    return pathname + search;
+  });
+}
+
+type Vault = Awaited<ReturnType<typeof vault>>;
+
+/** Follows the playlists of something as a player without headers does, and returns all URLs below the first. */
+async function follow({ w }: Vault, url: string): Promise<string[]> {
+  const first = await view(w, url);
+  expect([url, first.status]).toEqual([url, 200]);
+  const lists = urisIn(first.text, url);
+  const files: string[] = [];
+  for (const list of lists) {
+    const { status, text, headers } = await view(w, list);
+    expect([list, status]).toEqual([list, 200]);
+    expect(headers.get('cache-control')).toMatch(/^private/);
+    files.push(...urisIn(text, list));
+  }
+  expect(files.length).toBeGreaterThan(1);
+  return [...lists, ...files];
+}
+
+const statusesOf = async ({ w }: Vault, urls: readonly string[]) =>
+  Promise.all(urls.map(async (url) => (await view(w, url)).status));
+
+const addressesOf = ({ stream, asset, sessionId }: Vault) => [
+  [`/hls/${stream.playbackId}/index.m3u8`, stream.playbackId],
+  [`/asset/${asset.playbackId}/index.m3u8`, asset.playbackId],
+  [`/recordings/${sessionId}/index.m3u8`, stream.playbackId],
+];
+
+describe('a player that was let in', () => {
+  it('gets everything by the URIs of its playlists alone, longer than its token lives, and not for ever', async () => {
+    const v = await vault();
+    await using w = v.w;
+    const let_in: string[] = [];
+    for (const [url, sub] of addressesOf(v))
+      let_in.push(...(await follow(v, withToken(url, tokenOf(v.key, { sub, exp: v.now + 60 })))));
+    for (const hours of [1, 10]) {
+      await w.advance(`${hours}h`);
+      expect(new Set(await statusesOf(v, let_in))).toEqual(new Set([200]));
+    }
+    await w.advance('62m');
+    expect(new Set(await statusesOf(v, let_in))).toEqual(new Set([403]));
+  });
+
+  it('has a pass that opens nothing else', async () => {
+    const v = await vault();
+    await using w = v.w;
+    const [[live, sub]] = addressesOf(v);
+    const [one] = await follow(v, withToken(live, tokenOf(v.key, { sub, exp: v.now + 60, aud: ['playback'] })));
+    const pass = new URL(one, 'http://x').searchParams.get('token') as string;
+    expect(pass.length).toBeLessThan(100);
+    const another = (await w.request('POST', '/api/stream', { body: { name: 'b', playbackPolicy: { type: 'signed' } } })).body;
+    const wrong = [
+      ...addressesOf(v).slice(1).map(([url]) => url),
+      `/hls/${another.playbackId}/index.m3u8`,
+      `/hls/${sub}/thumbnail.jpg`,
+    ];
+    for (const url of wrong) expect([url, (await view(w, withToken(url, pass))).status]).toEqual([url, 403]);
+    // Every bit of it counts.
+    const bytes = Buffer.from(pass, 'base64url');
+    for (let at = 0; at < bytes.length; at += 1) {
+      const changed = Buffer.from(bytes);
+      changed[at] ^= 1;
+      expect([at, (await view(w, withToken(live, changed.toString('base64url')))).status]).toEqual([at, 403]);
+    }
+    expect((await view(w, withToken(live, `${pass}=`))).status).toBe(403);
+  });
+
+  it.each([
+    ['its key is deleted', async ({ w, key }: Vault) => w.request('DELETE', `/api/signing-key/${key.id}`)],
+    [
+      'the policy is changed',
+      async ({ w, stream, asset }: Vault) => {
+        const body = { playbackPolicy: { type: 'signed', cidrs: ['203.0.113.0/24', '198.51.100.0/24'] } };
+        await w.request('PATCH', `/api/asset/${asset.id}`, { body });
+        return w.request('PATCH', `/api/stream/${stream.id}`, { body });
+      },
+    ],
+    [
+      'everybody is revoked',
+      async ({ w, stream, asset }: Vault) => {
+        await w.request('POST', `/api/playback/${asset.playbackId}/revoke`, { body: {} });
+        return w.request('POST', `/api/playback/${stream.playbackId}/revoke`, { body: {} });
+      },
+    ],
+  ])('is out within 5 s when %s', async (_name, end) => {
+    const v = await vault();
+    await using w = v.w;
+    const let_in: string[] = [];
+    for (const [url, sub] of addressesOf(v))
+      let_in.push(...(await follow(v, withToken(url, tokenOf(v.key, { sub, exp: v.now + 60 })))));
+    expect((await end(v)).status).toBe(204);
+    // Watching goes on: what is remembered is asked for all the time.
+    for (let second = 0; second < 5; second += 1) {
+      await w.advance('1s');
+      await statusesOf(v, let_in);
+    }
+    expect(new Set(await statusesOf(v, let_in))).toEqual(new Set([403]));
+  });
+
+  it('is out alone when it alone is revoked, and its token lets it in no more', async () => {
+    const v = await vault();
+    await using w = v.w;
+    const [[url, sub]] = addressesOf(v);
+    const tokens = ['ann', 'bob'].map((viewer) => tokenOf(v.key, { sub, exp: v.now + 3600, iat: v.now, viewer }));
+    const [ann, bob] = [await follow(v, withToken(url, tokens[0])), await follow(v, withToken(url, tokens[1]))];
+    await w.advance('2s');
+    const revoked = await w.request('POST', `/api/playback/${sub}/revoke`, { body: { viewer: 'ann' } });
+    expect(revoked.status).toBe(204);
+    await w.advance('5s');
+    expect(new Set(await statusesOf(v, [...ann, withToken(url, tokens[0])]))).toEqual(new Set([403]));
+    expect(new Set(await statusesOf(v, [...bob, withToken(url, tokens[1])]))).toEqual(new Set([200]));
+    const later = Math.floor(w.now() / 1000);
+    const anew = tokenOf(v.key, { sub, exp: later + 60, iat: later, viewer: 'ann' });
+    expect((await view(w, withToken(url, anew))).status).toBe(200);
+  });
+
+  it('sees no variant above maxHeight, whatever it asks for', async () => {
+    const v = await vault();
+    await using w = v.w;
+    const [[url, sub]] = addressesOf(v);
+    const token = tokenOf(v.key, { sub, exp: v.now + 60, maxHeight: 720 });
+    const { text } = await view(w, withToken(url, token));
+    expect(text).not.toContain('source.m3u8');
+    expect(text).toContain('r1.m3u8?token=');
+    const pass = new URL(urisIn(text, url)[0], 'http://x').searchParams.get('token') as string;
+    const base = `/hls/${sub}`;
+    for (const [file, status] of [
+      ['source.m3u8', 403],
+      ['abcdef012345_seg7.mp4', 403],
+      ['abcdef012345_dvr7.mp4', 403],
+      ['abcdef012345_r1_seg7.mp4', 200],
+      ['abcdef012345_init0.mp4', 200],
+      ['r1.m3u8', 200],
+    ] as const)
+      expect([file, (await view(w, withToken(`${base}/${file}`, pass))).status]).toEqual([file, status]);
+    expect((await view(w, withToken(`${base}/source.m3u8`, token))).status).toBe(403);
+  });
+
+  it('goes on while the store is away', async () => {
+    const v = await vault();
+    await using w = v.w;
+    const urls = await follow(v, withToken(addressesOf(v)[0][0], tokenOf(v.key, { sub: v.stream.playbackId, exp: v.now + 60 })));
+    expect(urls.length).toBeGreaterThan(0);
+  });
+});
+
+it('the owner watches with a token of its own, and says who may and why not', async () => {
+  const v = await vault();
+  await using w = v.w;
+  const { stream, asset, key, now } = v;
+  const { token } = (await w.request('GET', `/api/playback/${asset.playbackId}/token`)).body;
+  expect(await follow(v, withToken(`/asset/${asset.playbackId}/index.m3u8`, token))).not.toEqual([]);
+  const check = async (body: Record<string, unknown>, id = stream.playbackId) =>
+    (await w.request('POST', `/api/playback/${id}/check`, { body })).body;
+  expect(await check({})).toMatchObject({ allowed: false, rule: 'token.missing' });
+  const sub = stream.playbackId;
+  expect(await check({ token: tokenOf(key, { sub, exp: now + 60 }) })).toEqual({ allowed: true });
+  expect(await check({ token: tokenOf(key, { sub, exp: now - 90 }) })).toMatchObject({ rule: 'token.expired' });
+  expect(
+    await check({ token: tokenOf(key, { sub, exp: now + 60, cidrs: ['192.0.2.0/24'] }), ip: '198.51.100.1' }),
+  ).toMatchObject({ allowed: false, rule: 'cidr' });
+  expect((await w.request('POST', `/api/playback/${sub}/check`, { body: { ip: 'here' } })).status).toBe(422);
+});
