@@ -9,6 +9,7 @@ import { flagOf } from '../../core/http/query.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { ingestAddresses } from '../streams/contract.ts';
+import { countries } from './contract.ts';
 import { databaseLocator, locator, noLocator } from './locator.ts';
 import { type PlacesKit, placeSchema, placesFor, regionProblems, regionSchema } from './regions.ts';
 
@@ -22,7 +23,7 @@ const config = Type.Object({
   database: optional.string({
     minLength: 1,
     description:
-      'Path of a location database in MaxMind DB format, such as GeoLite2-City.mmdb. Read again when it changes.',
+      'Path of a location database in MaxMind DB format, such as GeoLite2-City.mmdb. Read again when it changes. `countries` of playback policies needs it.',
   }),
 });
 
@@ -42,6 +43,11 @@ export default definePlugin({
       const places = placesFor(kit);
       return async (caller) => (await places(caller))[0]?.ingest;
     }),
+    offer(countries, (kit: PlacesKit & { readonly config: { readonly database?: string } }) => ({
+      hasDatabase: kit.config.database !== undefined,
+      // It is asked for its entry before it has started, too.
+      countryOf: (address) => kit.use(locator)?.countryOf(address),
+    })),
   ],
   async start(kit) {
     const { database } = kit.config;

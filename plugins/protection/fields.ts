@@ -36,7 +36,7 @@ function fieldOf(kind: ResourceKind) {
   });
 }
 
-export function contextOf(kit: Pick<ProtectionKit, 'use' | 'outbound'>) {
+export function contextOf(kit: Pick<ProtectionKit, 'deployment' | 'offered' | 'outbound'>) {
   return {
     hasCountries: hasCountries(kit),
     wrongUrl: (url: string) => kit.outbound.problem(url, { method: 'POST' })?.message,

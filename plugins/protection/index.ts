@@ -11,7 +11,9 @@ import { policyFields } from './fields.ts';
 import { frameRule } from './frames.ts';
 import { inheritedPolicy } from './inherited.ts';
 import { decidePlay } from './play.ts';
+import { decidePublish } from './publish.ts';
 import { protectionRoutes } from './routes.ts';
+import { signingKeyFaults, signingKeyRoutes } from './signing-key-routes.ts';
 
 /** Who may watch: policies, signed tokens, webhooks; who is cut off. */
 export default definePlugin({
@@ -39,6 +41,7 @@ export default definePlugin({
     },
   },
   faults: {
+    ...signingKeyFaults,
     'playback.too_many_revoked': {
       status: 409,
       meaning: 'Too many viewers of one video are revoked. Revoke everybody, or delete the signing key.',
@@ -48,6 +51,6 @@ export default definePlugin({
       meaning: 'The account has secrets for too many addresses of webhook policies.',
     },
   },
-  decides: { play: decidePlay },
-  routes: (kit) => new Elysia().use(protectionRoutes(kit)),
+  decides: { play: decidePlay, publish: decidePublish },
+  routes: (kit) => new Elysia().use(protectionRoutes(kit)).use(signingKeyRoutes(kit)),
 });
