@@ -13,7 +13,7 @@ import { inheritedPolicy } from './inherited.ts';
 import { decidePlay } from './play.ts';
 import { decidePublish } from './publish.ts';
 import { protectionRoutes } from './routes.ts';
-import { signingKeyFaults, signingKeyRoutes } from './signing-key-routes.ts';
+import { signingKeyRoutes } from './signing-key-routes.ts';
 
 /** Who may watch: policies, signed tokens, webhooks; who is cut off. */
 export default definePlugin({
@@ -41,7 +41,13 @@ export default definePlugin({
     },
   },
   faults: {
-    ...signingKeyFaults,
+    'protection.not_found': {
+      status: 404,
+      meaning: 'There is nothing of your account to watch under this id.',
+    },
+    'signing_key.not_found': { status: 404, meaning: 'There is no signing key of this id in your account.' },
+    'signing_key.too_many': { status: 409, meaning: 'The account has the maximum number of signing keys.' },
+    'signing_key.busy': { status: 409, meaning: 'Other requests change the signing key. Try again.' },
     'playback.too_many_revoked': {
       status: 409,
       meaning: 'Too many viewers of one video are revoked. Revoke everybody, or delete the signing key.',
