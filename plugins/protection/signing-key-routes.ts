@@ -17,7 +17,7 @@ import {
   accountKeys,
   type KeyPair,
   maxSigningKeys,
-  newKeyPair,
+  pairMaker,
   type SigningKey,
   signingKeyKind,
   signingKeysOf,
@@ -26,8 +26,6 @@ import { type Algorithm, algorithms } from './verification-key.ts';
 
 /** Characters of a URL; browsers and servers take about as much. */
 const maxUrlLength = 2000;
-/** RSA pairs that wait to be made. One is made at a time, so that the pool of threads has room for everything else. */
-const maxWaiting = 16;
 /** Seconds that caches keep the public halves. */
 const jwksAge = 60;
 
@@ -85,7 +83,7 @@ export function signingKeyRoutes(kit: Kit): AnyElysia {
   const { keyed, once } = keyedRoutes(kit);
   const keys = accountKeys(kit);
   const places = keyPlaces(kit);
-  const makePair = inTurn(newKeyPair);
+  const makePair = pairMaker();
   const list = resourceList({
     ...{ kind: signingKeyKind, fields: filterFields, caller: kit.caller, resources: kit.resources },
   });
@@ -262,26 +260,4 @@ function keyPlaces({ clock, resources }: Pick<Kit, 'clock' | 'resources'>): Quot
         message: `This account has ${maxSigningKeys} signing keys, the most it may have. Delete some first.`,
       }),
   });
-}
-
-/** One after the other. Fault `server.busy` (503) when too many wait. */
-function inTurn(
-  make: (algorithm: Algorithm) => Promise<KeyPair>,
-): (algorithm: Algorithm) => Promise<KeyPair> {
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
-  return async (algorithm) => {
-    // A P-256 pair takes half a millisecond.
-    if (algorithm !== 'RS256') return make(algorithm);
-    if (waiting >= maxWaiting)
-      throw new Fault('server.busy', { status: 503, message: 'Other keys are being made.', retryAfter: 2 });
-    waiting += 1;
-    const pair = last.then(() => make(algorithm));
-    last = pair
-      .catch(() => {})
-      .finally(() => {
-        waiting -= 1;
-      });
-    return pair;
-  };
 }
