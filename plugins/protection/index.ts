@@ -13,6 +13,7 @@ import { frameRule } from './frames.ts';
 import { inheritedPolicy } from './inherited.ts';
 import { decidePlay } from './play.ts';
 import { checkPolicy } from './policy.ts';
+import { decidePublish } from './publish.ts';
 import { protectionRoutes } from './routes.ts';
 import { signingKeyFaults, signingKeyRoutes } from './signing-key-routes.ts';
 
@@ -62,6 +63,6 @@ export default definePlugin({
       checkPolicy(common, { name: 'plugins.playback.policy', code: 'config.invalid', ...contextOf(kit) });
     return undefined;
   },
-  decides: { play: decidePlay },
+  decides: { play: decidePlay, publish: decidePublish },
   routes: (kit) => new Elysia().use(protectionRoutes(kit)).use(signingKeyRoutes(kit)),
 });
