@@ -11,6 +11,7 @@ import { push } from './push.ts';
 import { TargetReconciler } from './reconciler.ts';
 import { routes } from './routes.ts';
 import { lostNode, reconcilePushes, sessionEnded } from './session-ended.ts';
+import { sealOldUrls } from './target.ts';
 
 /** Of events, as an example. */
 const payload = { target: { id: exampleId, name: 'Example', profile: 'source' } };
@@ -19,7 +20,7 @@ const payload = { target: { id: exampleId, name: 'Example', profile: 'source' } 
 export default definePlugin({
   id: 'multistream',
   summary: 'pushes broadcasts to multistream targets',
-  needs: [authenticator, streams, services.pusher, services.transcoder],
+  needs: [authenticator, streams, services.pusher, services.secrets, services.transcoder],
   extends: [multistream],
   config,
   actors: [push],
@@ -40,7 +41,7 @@ export default definePlugin({
   },
   reactions: { 'session.over': sessionEnded },
   lostNode,
-  duties: { endMissed: reconcilePushes },
+  duties: { endMissed: reconcilePushes, sealUrls: sealOldUrls },
   faults: {
     'multistream.invalid': {
       status: 400,

@@ -2,6 +2,7 @@ import { Fault } from '../../core/base/fault.ts';
 import { exampleId } from '../../core/base/ids.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { config } from './config.ts';
 import { ipfsSettings, tasks } from './contract.ts';
 import { ipfsContradictions, ipfsSettingsOf } from './ipfs.ts';
@@ -21,7 +22,7 @@ export default definePlugin({
   summary: 'tasks: long-running work and its progress',
   config,
   contradictions: ({ ipfs }) => ipfsContradictions(ipfs).map((problem) => `ipfs.${problem}`),
-  needs: [authenticator],
+  needs: [authenticator, services.secrets],
   provides: [tasks, ipfsSettings],
   actors: [task, lane],
   effects: { 'task.run': runEffect, 'task.look': lookEffect },
