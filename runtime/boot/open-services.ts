@@ -20,6 +20,7 @@ import { type NodeTranscoder, nodeTranscoder } from '../media/renditions/transco
 import { ffmpegStills } from '../media/stills/stills.ts';
 import { encoderOf } from '../media/transcode/command.ts';
 import { ffmpegConverter } from '../media/transcode/converter.ts';
+import { isSlowPreset } from '../media/transcode/memory.ts';
 import type { DiskPlace } from './disk-watch.ts';
 import type { ServiceFactories } from './services.ts';
 
@@ -46,7 +47,7 @@ export function servicesOf(
     converter() {
       const { running, threads = Math.ceil(availableParallelism() / 2) } = config.conversion;
       return ffmpegConverter({
-        ...{ clock, runner: ffmpeg, blobs, running, threads },
+        ...{ clock, runner: ffmpeg, blobs, running, threads, memory: conversionMemory(config, threads) },
         h264: encoderOf(config.renditions),
       });
     },
@@ -140,6 +141,14 @@ function transcoderOf({ renditions, ffmpeg }: Config, context: FfmpegContext): N
     },
     capacity: capacity === undefined ? availableParallelism() * pixelsPerCore : capacity * 1_000_000,
   });
+}
+
+/** Bytes of all conversions together: enough for one film in 4K with these threads, where the machine has so much. */
+function conversionMemory({ conversion, renditions }: Config, threads: number): number {
+  if (conversion.memory !== undefined) return bytes(conversion.memory);
+  const forSpeed = isSlowPreset(encoderOf(renditions)) ? 1400 : 0;
+  const wanted = bytes(Math.max(1400, 600 + 400 * threads) + forSpeed);
+  return Math.max(bytes(512), Math.min(machineMemory() / 2, wanted));
 }
 
 /** Bytes this process could have at most: of the machine, or of the container it runs in. */
