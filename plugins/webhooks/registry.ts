@@ -83,7 +83,9 @@ export function webhookRegistry(kit: WebhooksKit): WebhookRegistry {
         if (format !== undefined && !kit.use(formats).find(format)) {
           throw new Error(`no enabled plugin offers the webhook format ${format}`);
         }
-        return infoOf(await create(owner, { id, body: bodies.check(body), ...(format && { format }) }));
+        return infoOf(
+          await create(owner, { id, body: bodies.check(body, { owner }), ...(format && { format }) }),
+        );
       },
       get: async (owner, id) => infoOf(await webhooksOf(owner, kit).get(id)),
       async list({ accountId: account }, { format } = {}) {

@@ -1,12 +1,12 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { cidr } from '../../core/base/cidr.ts';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { diskIntake } from '../drivers/intake/intake.ts';
+import type { Allowed } from '../drivers/outbound/openings.ts';
 import { packer } from '../drivers/packer/packer.ts';
 import { inProcessMedia } from '../media/broadcast/in-process.ts';
 import { type FfmpegRunner, ffmpegRunner } from '../media/ffmpeg/runner.ts';
@@ -84,6 +84,8 @@ export interface ServiceContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly blobs: Blobs;
+  /** Which addresses pushes may reach beside public ones. */
+  readonly allow: Allowed;
   /** Folders where this node writes. */
   readonly places: { readonly uploads: DiskPlace; readonly blobs?: DiskPlace };
 }
@@ -106,9 +108,8 @@ function recorderOf({ dataDir, recording }: Config, { clock, log, blobs }: Servi
   });
 }
 
-function pusherOf(config: Config, { clock, log, ffmpeg }: FfmpegContext): NodePusher {
+function pusherOf(config: Config, { clock, log, allow, ffmpeg }: FfmpegContext): NodePusher {
   const { push } = config;
-  const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const rtmp = rtmpPush({ clock, log, allow });
   return new NodePusher({
     ...{ clock, log, random: Math.random },
