@@ -131,12 +131,13 @@ export const configSchema = object({
     ),
   }),
   outbound: section({
-    allow: Type.Array(Type.String(), {
-      default: ['127.0.0.0/8', '::1/128'],
-      maxItems: 1000,
-      description:
-        'Private address blocks that webhooks, imports and exports may call. Set it to `[]` when strangers have accounts.',
-    }),
+    allow: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 1000,
+        description:
+          'Private address blocks that webhooks, imports, exports and pushes of every account may call. Default: the admin account may call this machine itself (127.0.0.0/8, ::1), except the ports of the server and of its engines; other accounts may call no private address.',
+      }),
+    ),
     requests: limitSchema('Concurrent outbound requests. Further ones fail and are tried again later.', {
       default: 1000,
       unit: 'requests',

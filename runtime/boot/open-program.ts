@@ -4,7 +4,9 @@ import { cidr } from '../../core/base/cidr.ts';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { Store } from '../../core/ports/store.ts';
 import { outboundClient } from '../drivers/outbound/client.ts';
+import { type Allowed, defaultOpenings, portsOf } from '../drivers/outbound/openings.ts';
 import { listen } from '../http/listen.ts';
 import { nodeClient } from '../nodes/node-client.ts';
 import { nodeGate } from '../nodes/node-gate.ts';
@@ -36,8 +38,9 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
   );
   const places = diskPlaces({ ...config, drivers: chosen });
   const disks = new DiskWatch(places, { clock, log });
-  const { services, closeFfmpeg } = servicesOf(config, { clock, log, places, blobs: drivers.blobs });
-  const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
+  const admin = adminOf(drivers.store);
+  const allow = allowedOf(config, admin.id);
+  const { services, closeFfmpeg } = servicesOf(config, { clock, log, places, allow, blobs: drivers.blobs });
   const outbound = outboundClient({ clock, allow, limits: { requests: config.outbound.requests } });
   const { secret } = config.node;
   const others = secret === undefined ? undefined : nodeClient({ clock, secret });
@@ -69,6 +72,7 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     ...(engines && { engines }),
     ...{ signal: options.signal, troubles: options.troubles, about: options.about, log, onFatal },
   });
+  await admin.look();
   let server: Awaited<ReturnType<typeof listen>> | undefined;
   const stop = async () => {
     await booted.stop();
@@ -84,6 +88,41 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
       return server.port;
     },
   };
+}
+
+/** The admin account, once there is one. It is looked up when it is asked for, and never changes. */
+function adminOf(store: Store) {
+  let id: string | undefined;
+  let looking: Promise<void> | undefined;
+  const look = (): Promise<void> => {
+    looking ??= store.resources
+      .find('account', 'role', 'admin')
+      .then((row) => {
+        id = row?.id;
+      })
+      // Until it is known, nobody is it.
+      .catch(() => {})
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
+  };
+  return {
+    look,
+    id() {
+      if (id === undefined) void look();
+      return id;
+    },
+  };
+}
+
+/** What requests and pushes to addresses of users may reach beside the public network. */
+function allowedOf(config: Config, admin: () => string | undefined): Allowed {
+  const { outbound, redis, kafka, s3, http, node } = config;
+  if (outbound.allow) return outbound.allow.flatMap((text) => cidr(text) ?? []);
+  const engines = [redis.url, ...redis.sentinels.map(({ port }) => `redis:${port}`), ...kafka.brokers];
+  const own = [`http:${http.port}`, node.url, s3.endpoint];
+  return defaultOpenings({ admin, ownPorts: portsOf([...engines, ...own]) });
 }
 
 export interface ProgramOptions {
