@@ -4,6 +4,7 @@ import { cidr } from '../../core/base/cidr.ts';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { type DescriptorShares, descriptorShares } from '../base/descriptors.ts';
 import { outboundClient } from '../drivers/outbound/client.ts';
 import { listen } from '../http/listen.ts';
 import { nodeClient } from '../nodes/node-client.ts';
@@ -26,6 +27,8 @@ import type { AboutProgram } from './program-facts.ts';
 export async function openProgram(config: Config, options: ProgramOptions): Promise<Program> {
   const { clock, log, onFatal } = options;
   await prepareDataFolder(config.dataDir);
+  const descriptors = await descriptorShares();
+  noteFewDescriptors(config, { descriptors, log });
   const chosen = driversOf(config);
   const { engines, ...drivers } = await openDrivers(
     { ...config, drivers: chosen },
@@ -36,12 +39,16 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
   );
   const places = diskPlaces({ ...config, drivers: chosen });
   const disks = new DiskWatch(places, { clock, log });
-  const { services, closeFfmpeg } = servicesOf(config, { clock, log, places, blobs: drivers.blobs });
+  const { services, closeFfmpeg } = servicesOf(config, {
+    ...{ clock, log, places, blobs: drivers.blobs },
+    ...(descriptors && { rtmpConnections: descriptors.rtmp }),
+  });
   const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const outbound = outboundClient({ clock, allow, limits: { requests: config.outbound.requests } });
   const { secret } = config.node;
   const others = secret === undefined ? undefined : nodeClient({ clock, secret });
   const publicUrl = config.publicUrl ?? shownUrl(config.http);
+  const trustedProxies = config.http.trustedProxies.flatMap((text) => cidr(text) ?? []);
   const booted = await boot({
     plugins: options.plugins,
     drivers: { ...drivers, clock, outbound, disks },
@@ -63,7 +70,7 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     nodeTimeout: milliseconds(config.node.timeout),
     partitions: config.kafka.partitions,
     hotActors: config.actors.hot,
-    trustedProxies: config.http.trustedProxies.flatMap((text) => cidr(text) ?? []),
+    trustedProxies,
     decisions: { ...config.decisions, timeout: milliseconds(config.decisions.timeout) },
     ...(engines && { engines }),
     ...{ signal: options.signal, troubles: options.troubles, about: options.about, log, onFatal },
@@ -79,10 +86,27 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     ...{ booted, publicUrl, stop },
     async serve() {
       const gate = secret === undefined ? {} : { gate: nodeGate({ app: booted.internal, secret }) };
-      server = await listen(booted.app, { ...config.http, log, ...gate });
+      server = await listen(booted.app, {
+        ...{ ...config.http, log, ...gate, trusted: trustedProxies },
+        ...(descriptors && { connections: descriptors.http }),
+      });
       return server.port;
     },
   };
+}
+
+/** Says so when the system allows so few connections that an operator would notice. */
+function noteFewDescriptors(
+  { http, rtmp }: Config,
+  { descriptors, log }: { descriptors: DescriptorShares | undefined; log: Log },
+): void {
+  if (!descriptors) return;
+  if (descriptors.http >= http.connectionsPerAddress) return;
+  log.warn('the system lets this process open few files: raise `ulimit -n`', {
+    descriptors: descriptors.limit,
+    httpConnections: descriptors.http,
+    rtmpConnections: Math.min(descriptors.rtmp, rtmp.connections),
+  });
 }
 
 export interface ProgramOptions {

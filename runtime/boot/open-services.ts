@@ -63,6 +63,7 @@ export function servicesOf(
         rtmp: {
           ...config.rtmp,
           apps: rtmpApps,
+          connections: Math.min(config.rtmp.connections, context.rtmpConnections ?? Number.POSITIVE_INFINITY),
           publishTimeout: milliseconds(config.rtmp.publishTimeout),
           idleTimeout: milliseconds(config.rtmp.idleTimeout),
           messageBytes: bytes(config.rtmp.messageSize),
@@ -85,6 +86,8 @@ export interface ServiceContext {
   readonly blobs: Blobs;
   /** Folders where this node writes. */
   readonly places: { readonly uploads: DiskPlace; readonly blobs?: DiskPlace };
+  /** Most RTMP connections that the descriptors of this process are enough for. */
+  readonly rtmpConnections?: number;
 }
 
 interface FfmpegContext extends ServiceContext {
