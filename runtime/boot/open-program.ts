@@ -11,7 +11,7 @@ import { nodeClient } from '../nodes/node-client.ts';
 import { nodeGate } from '../nodes/node-gate.ts';
 import { ownUrl, shownUrl } from '../nodes/own-url.ts';
 import { type Booted, boot } from './boot.ts';
-import { prepareDataFolder } from './data-folder.ts';
+import { noteOpenFolder, prepareDataFolder } from './data-folder.ts';
 import { DiskWatch, diskPlaces } from './disk-watch.ts';
 import { openDrivers } from './open-drivers.ts';
 import { servicesOf } from './open-services.ts';
@@ -27,6 +27,7 @@ import type { AboutProgram } from './program-facts.ts';
 export async function openProgram(config: Config, options: ProgramOptions): Promise<Program> {
   const { clock, log, onFatal } = options;
   await prepareDataFolder(config.dataDir);
+  await noteOpenFolder(config.dataDir, { log });
   const descriptors = await descriptorShares();
   noteFewDescriptors(config, { descriptors, log });
   const chosen = driversOf(config);
