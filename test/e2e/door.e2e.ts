@@ -1,9 +1,14 @@
 /** One address, or a crowd of them, that takes all of a server: what belongs to others stays there. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { get } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ffmpeg } from './harness/encoders.ts';
+import { encode, ffmpeg } from './harness/encoders.ts';
 import { readMediaPlaylist } from './harness/playlist.ts';
 import { root, type Server, startServer } from './harness/server.ts';
+import { upload } from './harness/uploads.ts';
 import { lasting, until } from './harness/wait.ts';
 
 /** A broadcast by ffmpeg. */
@@ -138,4 +143,83 @@ test('six connections that send big JSON bodies cost a playlist less than 20 ms'
     expect(p50).toBeLessThan(40);
     expect([...new Set(statuses)].sort()).toEqual(expected);
   }
+});
+
+/** Status of a GET from this address. */
+function statusFrom(from: string, url: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const asked = get(url, { localAddress: from, agent: false }, (answer) => {
+    answer.resume();
+    answer.on('end', () => resolve(answer.statusCode ?? 0));
+  });
+  asked.on('error', reject);
+  return promise;
+}
+
+test('40 strangers that ask for thumbnails of all moments do not crowd out a viewer', async () => {
+  await using server = await startServer();
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-door-'));
+  await using _folder = { [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true }) };
+  const file = join(folder, 'film.mp4');
+  const small = [
+    '-vf',
+    'scale=320:180',
+    '-c:v',
+    'libx264',
+    '-preset',
+    'ultrafast',
+    '-g',
+    '60',
+    '-c:a',
+    'copy',
+  ];
+  await encode(['-i', `${root}/demo/clip.flv`, '-t', '20', ...small, file]);
+  const { status, body } = await upload(server, file);
+  expect(status).toBe(200);
+  const film = `${server.url}/asset/${body.playbackId}`;
+  const { streamKey, playbackId } = await server.api.createStream({ name: 'beside', record: true });
+  await using _encoder = onAir(server.ingestUrl(streamKey));
+  await until('the broadcast to be playable', () => readMediaPlaylist(server.playlistUrl(playbackId)), {
+    within: 15_000,
+  });
+
+  let isOver = false;
+  const ofStrangers = new Map<number, number>();
+  const strangers = Array.from({ length: 120 }, async (_, index) => {
+    const from = `127.0.0.${2 + (index % 40)}`;
+    for (let count = 0; !isOver; count += 1) {
+      const time = ((index * 1.37 + count * 0.173) % 20).toFixed(3);
+      const status = await statusFrom(from, `${film}/thumbnail.jpg?time=${time}`);
+      ofStrangers.set(status, (ofStrangers.get(status) ?? 0) + 1);
+      if (status !== 200) await lasting(50);
+    }
+  });
+  await until('the strangers to be refused something', () => (ofStrangers.get(200) ?? 0) > 10, {
+    within: 20_000,
+  });
+  const ofViewer: number[] = [];
+  for (let count = 0; count < 20; count += 1) {
+    const asked = [
+      ...[`${film}/thumbnail.jpg`, `${film}/thumbnail.jpg?time=${(count / 1.1).toFixed(3)}`],
+      ...[`${server.url}/hls/${playbackId}/thumbnail.jpg`, `${film}/storyboard.vtt`],
+    ];
+    const at = performance.now();
+    ofViewer.push(await statusFrom('127.0.0.1', asked[count % asked.length] ?? ''));
+    // As fast as somebody who moves along the bar of a film.
+    await lasting(Math.max(0, 250 - (performance.now() - at)));
+  }
+  isOver = true;
+  await Promise.all(strangers);
+  const refused = ofViewer.filter((status) => status !== 200);
+  console.log(`the viewer was refused ${refused.length} of 20; strangers:`, Object.fromEntries(ofStrangers));
+  expect(refused.length).toBeLessThanOrEqual(1);
+
+  // What all of this wrote is for the user of the server alone.
+  expect(readFileSync(`/proc/${server.pid}/status`, 'utf8')).toMatch(/^Umask:\s0077$/m);
+  const written = readdirSync(server.dataDir, { recursive: true }).map((name) => {
+    const path = join(server.dataDir, String(name));
+    return { path, mode: statSync(path, { throwIfNoEntry: false })?.mode ?? 0 };
+  });
+  expect(written.length).toBeGreaterThan(8);
+  expect(written.filter(({ mode }) => (mode & 0o077) !== 0)).toEqual([]);
 });
