@@ -24,6 +24,10 @@ const http = section({
     description:
       'Address blocks of reverse proxies, such as ["10.0.0.0/8"]. Only their X-Forwarded-For, -Proto, -Host and -Port are trusted.',
   }),
+  connectionsPerAddress: limitSchema(
+    'HTTP connections of one address, or one /64 of IPv6. Further ones are closed at once. Does not apply to `http.trustedProxies`, nor to other nodes.',
+    { default: 4096, unit: 'connections' },
+  ),
   requests: limitSchema(
     'Concurrent HTTP requests, with blocked playlist requests and event streams. Further ones get 503 `server.busy`, except `/health/*` and `/metrics`.',
     { default: 100_000, unit: 'requests' },

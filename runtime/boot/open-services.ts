@@ -64,6 +64,7 @@ export function servicesOf(
         rtmp: {
           ...config.rtmp,
           apps: rtmpApps,
+          connections: Math.min(config.rtmp.connections, context.rtmpConnections ?? Number.POSITIVE_INFINITY),
           publishTimeout: milliseconds(config.rtmp.publishTimeout),
           idleTimeout: milliseconds(config.rtmp.idleTimeout),
           messageBytes: bytes(config.rtmp.messageSize),
@@ -88,6 +89,8 @@ export interface ServiceContext {
   readonly allow: Allowed;
   /** Folders where this node writes. */
   readonly places: { readonly uploads: DiskPlace; readonly blobs?: DiskPlace };
+  /** Most RTMP connections that the descriptors of this process are enough for. */
+  readonly rtmpConnections?: number;
 }
 
 interface FfmpegContext extends ServiceContext {
