@@ -26,7 +26,7 @@ export function pluginNeeds(plugins: readonly Plugin[]): PluginNeeds[] {
       const { needs = [], extends: fields = [], reactions = {} } = plugin;
       const found = [
         ...needs.map(({ id }) => tokens.get(id)),
-        ...fields.map(({ resource }) => resources.get(resource.kind)),
+        ...fields.filter(({ isOptional }) => !isOptional).map(({ resource }) => resources.get(resource.kind)),
         ...Object.keys(reactions).map((event) => events.get(event)),
       ];
       return [plugin.id, others(plugin, found)];
@@ -36,7 +36,8 @@ export function pluginNeeds(plugins: readonly Plugin[]): PluginNeeds[] {
     (direct.get(from) ?? []).some((one) => one === to || reaches(one, to));
   return plugins.map((plugin) => {
     const needs = direct.get(plugin.id) ?? [];
-    const shown = (plugin.derives ?? []).map(({ resource }) => resources.get(resource.kind));
+    const added = [...(plugin.derives ?? []), ...(plugin.extends ?? [])];
+    const shown = added.map(({ resource }) => resources.get(resource.kind));
     return {
       id: plugin.id,
       needs,

@@ -27,11 +27,31 @@ export async function picturesWithPass(text: string, pass: PlayPass): Promise<st
 }
 
 function carrying(text: string, token: string): string {
-  const suffix = `token=${token}`;
-  return text.replace(uris, (uri) => {
-    if (foreign.test(uri)) return uri;
-    return `${uri}${uri.includes('?') ? '&' : '?'}${suffix}`;
-  });
+  const known = split.get(text);
+  if (known) return known.join(token);
+  const pieces = piecesOf(text);
+  split.set(text, pieces);
+  const [oldest = ''] = split.keys();
+  if (split.size > maxSplit) split.delete(oldest);
+  return pieces.join(token);
+}
+
+/** Playlists of at most a slice each that viewers got last: many get the same. */
+const maxSplit = 64;
+const split = new Map<string, readonly string[]>();
+
+/** What stands before, between and behind the tokens. */
+function piecesOf(text: string): readonly string[] {
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { 0: uri, index } of text.matchAll(uris)) {
+    if (foreign.test(uri)) continue;
+    const end = index + uri.length;
+    pieces.push(`${text.slice(from, end)}${uri.includes('?') ? '&' : '?'}token=`);
+    from = end;
+  }
+  pieces.push(text.slice(from));
+  return pieces;
 }
 
 const uris = /^[^#\n][^\n]*|\bURI="[^"\n]*/gm;
@@ -46,7 +66,7 @@ function slices(text: string, token: string): ReadableStream<Uint8Array> {
       // Others get their turn between two slices.
       await new Promise<void>((resolve) => setImmediate(resolve));
       const end = text.indexOf('\n', Math.min(from + slice, text.length - 1)) + 1 || text.length;
-      controller.enqueue(encoder.encode(carrying(text.slice(from, end), token)));
+      controller.enqueue(encoder.encode(piecesOf(text.slice(from, end)).join(token)));
       from = end;
       if (from >= text.length) controller.close();
     },

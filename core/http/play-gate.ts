@@ -118,6 +118,9 @@ function questionOf(
 }
 
 function tokenOf({ url, headers }: Request): string | undefined {
-  const inQuery = url.includes('token=') ? new URL(url).searchParams.get('token') : null;
-  return inQuery ?? /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
+  const inQuery = /[?&]token=([^&#]*)/.exec(url)?.[1];
+  // What is plain needs no decoding: that of a pass.
+  if (inQuery !== undefined)
+    return /^[\w.-]*$/.test(inQuery) ? inQuery : (new URL(url).searchParams.get('token') ?? '');
+  return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
 }

@@ -7,6 +7,7 @@ export const eventNames: ReadonlySet<string> = new Set([
   ...['multistream.connected', 'multistream.error', 'multistream.disconnected'],
   ...['asset.created', 'asset.updated', 'asset.ready', 'asset.failed', 'asset.deleted'],
   ...['task.spawned', 'task.updated', 'task.completed', 'task.failed'],
+  'playback.refused',
   'plugin.reaction_parked',
 ]);
 

@@ -1,6 +1,7 @@
 import type { Caller } from '../../core/http/caller.ts';
 import type { KnownNode } from '../../core/plugin/nodes.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
+import { collection } from '../../core/plugin/token.ts';
 
 /** Where to broadcast to and to watch from. */
 export interface IngestAddress {
@@ -12,6 +13,17 @@ export interface IngestAddress {
   /** Three letters, where the deployment names its regions. */
   readonly region?: string;
 }
+
+/** In which countries addresses are. */
+export interface Countries {
+  /** The deployment has a location database. Otherwise all countries are unknown. */
+  readonly hasDatabase: boolean;
+  /** ISO 3166-1 alpha-2; undefined where it is unknown. */
+  countryOf(address: string | undefined): string | undefined;
+}
+
+/** One entry, while the plugin is on. */
+export const countries = collection<Countries>('ingest.countries');
 
 /** Nearest to the caller first; none while no node takes broadcasts. Faults `store.*` (503). */
 export type IngestAddresses = (caller: Caller) => Promise<readonly IngestAddress[]>;

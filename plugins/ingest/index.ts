@@ -6,9 +6,11 @@ import { says } from '../../core/http/http.ts';
 import { flagSchema, json, storeFaults } from '../../core/http/operation.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
+import { openLimit } from '../../core/http/request-limits.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { ingestAddresses } from '../streams/contract.ts';
+import { countries } from './contract.ts';
 import { databaseLocator, locator, noLocator } from './locator.ts';
 import { type PlacesKit, placeSchema, placesFor, regionProblems, regionSchema } from './regions.ts';
 
@@ -22,7 +24,7 @@ const config = Type.Object({
   database: optional.string({
     minLength: 1,
     description:
-      'Path of a location database in MaxMind DB format, such as GeoLite2-City.mmdb. Read again when it changes.',
+      'Path of a location database in MaxMind DB format, such as GeoLite2-City.mmdb. Read again when it changes. `countries` of playback policies needs it.',
   }),
 });
 
@@ -42,6 +44,11 @@ export default definePlugin({
       const places = placesFor(kit);
       return async (caller) => (await places(caller))[0]?.ingest;
     }),
+    offer(countries, (kit: PlacesKit & { readonly config: { readonly database?: string } }) => ({
+      hasDatabase: kit.config.database !== undefined,
+      // It is asked for its entry before it has started, too.
+      countryOf: (address) => kit.use(locator)?.countryOf(address),
+    })),
   ],
   async start(kit) {
     const { database } = kit.config;
@@ -51,11 +58,13 @@ export default definePlugin({
   },
   routes(kit) {
     const places = placesFor(kit);
+    const admit = openLimit(kit);
     return new Elysia()
       .get(
         '/api/ingest',
         ({ request }) =>
           openly(async () => {
+            await admit(request);
             const isAll = flagOf(new URL(request.url).searchParams, 'first') === false;
             const sorted = await places(kit.caller(request));
             if (sorted.length === 0) throw noNode;
@@ -73,7 +82,7 @@ export default definePlugin({
               first: flagSchema('Only the nearest, which is the default; `false`: all, nearest first.'),
             },
             answers: { 200: json(Type.Array(placeSchema), 'Places, nearest first.') },
-            faults: ['query.invalid', 'ingest.no_node', ...storeFaults],
+            faults: ['query.invalid', 'ingest.no_node', 'rate.limited', ...storeFaults],
           },
         ),
       )

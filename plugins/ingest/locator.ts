@@ -18,17 +18,23 @@ export interface Location {
 export interface Locator {
   /** Undefined for an address that is in no database. */
   locate(address: string | undefined): Location | undefined;
+  /** ISO 3166-1 alpha-2; undefined where it is unknown. */
+  countryOf(address: string | undefined): string | undefined;
   stop(): Promise<void>;
 }
 
 export const locator = token<Locator>('ingest.locator');
 
 /** Without a database all locations are unknown. */
-export const noLocator: Locator = { locate: () => undefined, stop: async () => {} };
+export const noLocator: Locator = {
+  locate: () => undefined,
+  countryOf: () => undefined,
+  stop: async () => {},
+};
 
 /**
- * Reads a database of the MaxMind DB format (version 2.0) with `location.latitude` and `.longitude` into memory, and again
- * when the file has changed. If that fails, the previous one stays in use. Throws a Fault `config.invalid` with the path when
+ * Reads a database of the MaxMind DB format (version 2.0) with `location.latitude`, `.longitude` and `country.iso_code` into memory,
+ * and again when the file has changed. If that fails, the previous one stays in use. Throws a Fault `config.invalid` with the path when
  * the first read fails.
  */
 export async function databaseLocator(path: string, kit: Pick<Kit, 'clock' | 'log'>): Promise<Locator> {
@@ -47,18 +53,24 @@ export async function databaseLocator(path: string, kit: Pick<Kit, 'clock' | 'lo
         error,
       }),
   });
+  const find = (address: string | undefined): CityResponse | undefined => {
+    try {
+      return address === undefined ? undefined : (database.reader.get(address) ?? undefined);
+    } catch {
+      // A damaged record, or an IPv6 address in a database of IPv4: nothing is known of it.
+      return undefined;
+    }
+  };
   return {
     locate(address) {
-      if (address === undefined) return undefined;
-      try {
-        const { latitude, longitude } = database.reader.get(address)?.location ?? {};
-        return typeof latitude === 'number' && typeof longitude === 'number'
-          ? { latitude, longitude }
-          : undefined;
-      } catch {
-        // A damaged record, or an IPv6 address in a database of IPv4: the order of the config answers.
-        return undefined;
-      }
+      const { latitude, longitude } = find(address)?.location ?? {};
+      return typeof latitude === 'number' && typeof longitude === 'number'
+        ? { latitude, longitude }
+        : undefined;
+    },
+    countryOf(address) {
+      const code: unknown = find(address)?.country?.iso_code;
+      return typeof code === 'string' && /^[A-Z]{2}$/.test(code) ? code : undefined;
     },
     stop,
   };

@@ -6,6 +6,7 @@ import { says } from '../../core/http/http.ts';
 import { json, storeFaults } from '../../core/http/operation.ts';
 import { gateFaults, playGate } from '../../core/http/play-gate.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
+import { openLimit } from '../../core/http/request-limits.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { findByName } from '../../core/vod/aliases.ts';
@@ -89,10 +90,15 @@ export default definePlugin({
       const info: PlaybackInfo = { type, meta: { ...rest, ...(recording && { recording }), source } };
       return Response.json(info, { headers: { 'cache-control': 'no-cache' } });
     };
+    const admit = openLimit(kit);
     return new Elysia()
       .get(
         '/api/playback/:id',
-        ({ request, params }) => openly(() => answer(params.id, request)),
+        ({ request, params }) =>
+          openly(async () => {
+            await admit(request);
+            return answer(params.id, request);
+          }),
         says('Where a playback id, session or asset can be watched. No key is needed.', {
           name: 'getPlayback',
           isOpen: true,
@@ -100,7 +106,14 @@ export default definePlugin({
           path: { id: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
           answers: { 200: json(playbackSchema, 'How it is watched.') },
           faults: [
-            ...[...gateFaults, 'playback.not_found', notReady.code, neverReady.code, 'server.busy'],
+            ...[
+              ...gateFaults,
+              'playback.not_found',
+              notReady.code,
+              neverReady.code,
+              'server.busy',
+              'rate.limited',
+            ],
             ...storeFaults,
           ],
         }),

@@ -36,7 +36,7 @@ function fieldOf(kind: ResourceKind) {
   });
 }
 
-export function contextOf(kit: Pick<ProtectionKit, 'use' | 'outbound'>) {
+function contextOf(kit: ProtectionKit) {
   return {
     hasCountries: hasCountries(kit),
     wrongUrl: (url: string) => kit.outbound.problem(url, { method: 'POST' })?.message,

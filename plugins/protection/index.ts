@@ -12,6 +12,7 @@ import { frameRule } from './frames.ts';
 import { inheritedPolicy } from './inherited.ts';
 import { decidePlay } from './play.ts';
 import { protectionRoutes } from './routes.ts';
+import { signingKeyRoutes } from './signing-key-routes.ts';
 
 /** Who may watch: policies, signed tokens, webhooks; who is cut off. */
 export default definePlugin({
@@ -39,6 +40,13 @@ export default definePlugin({
     },
   },
   faults: {
+    'protection.not_found': {
+      status: 404,
+      meaning: 'There is nothing of your account to watch under this id.',
+    },
+    'signing_key.not_found': { status: 404, meaning: 'There is no signing key of this id in your account.' },
+    'signing_key.too_many': { status: 409, meaning: 'The account has the maximum number of signing keys.' },
+    'signing_key.busy': { status: 409, meaning: 'Other requests change the signing key. Try again.' },
     'playback.too_many_revoked': {
       status: 409,
       meaning: 'Too many viewers of one video are revoked. Revoke everybody, or delete the signing key.',
@@ -49,5 +57,5 @@ export default definePlugin({
     },
   },
   decides: { play: decidePlay },
-  routes: (kit) => new Elysia().use(protectionRoutes(kit)),
+  routes: (kit) => new Elysia().use(protectionRoutes(kit)).use(signingKeyRoutes(kit)),
 });

@@ -75,7 +75,9 @@ function judgePass(pass: Pass, of: Case): Judgement | Promise<Judgement> {
   if (isRevoked(watched.revocations, { viewer: pass.viewer, since: pass.issuedAt }))
     return refusal('viewer.revoked', 'The viewer was revoked.');
   const unfit =
-    wrongAudience(pass.audience, what) ?? wrongVariant(pass.variants, asked) ?? misfit(pass.extra ?? {}, asked);
+    wrongAudience(pass.audience, what) ??
+    wrongVariant(pass.variants, asked) ??
+    misfit(pass.extra ?? {}, asked);
   if (unfit) return unfit;
   const allowed: Judgement = carries(what, file) ? { pass: { token: () => token } } : {};
   if (policy.type === 'webhook' && !pass.isOwner) return askWebhook(of, pass);

@@ -44,7 +44,10 @@ export function protectionOf(kit: ProtectionKit): Protection & { readonly told: 
 }
 
 /** The address that a policy asks. */
-function webhookOf(policy: Policy, { question: { account }, kit }: { question: Question; kit: ProtectionKit }) {
+function webhookOf(
+  policy: Policy,
+  { question: { account }, kit }: { question: Question; kit: ProtectionKit },
+) {
   const { webhookUrl: url = '', onError = 'refuse' } = policy;
   return {
     url,
@@ -71,10 +74,7 @@ export function decidePlay(question: PlayQuestion, kit: ProtectionKit): PlayDeci
 
 const open: PlayDecision = { allow: { isForAll: true } };
 
-function decisionOf(
-  judgement: Judgement,
-  of: { question: PlayQuestion; kit: ProtectionKit },
-): PlayDecision {
+function decisionOf(judgement: Judgement, of: { question: PlayQuestion; kit: ProtectionKit }): PlayDecision {
   if (!isMisfit(judgement)) return judgement.pass ? { allow: { pass: judgement.pass } } : undefined;
   tell(judgement, of);
   return { refuse: judgement.reason };
@@ -82,11 +82,19 @@ function decisionOf(
 
 function askedBy(question: PlayQuestion, kit: ProtectionKit): Asked {
   const { address, request, what, file, userAgent, token } = question;
-  const own = [kit.deployment.publicUrl, kit.caller(request).baseUrl].map((url) => new URL(url).origin);
+  // Asked for each part: what no rule looks at is not worked out.
+  const base = () => new URL(kit.caller(request).baseUrl).origin;
   return {
-    ...{ what, file, userAgent, token, address, binding: bindingOf(question), id: idOf(question) },
-    origin: originOf(request, own[1]),
-    ownOrigins: own,
+    ...{ what, file, userAgent, token, address, binding: bindingOf(question) },
+    get id() {
+      return idOf(question);
+    },
+    get origin() {
+      return originOf(request, base);
+    },
+    get ownOrigins() {
+      return [new URL(kit.deployment.publicUrl).origin, base()];
+    },
     get country() {
       return countryOf(address, kit);
     },
@@ -94,10 +102,10 @@ function askedBy(question: PlayQuestion, kit: ProtectionKit): Asked {
 }
 
 /** Pages of this server send no `Origin` with what they fetch from it, and name no referrer. */
-function originOf({ headers }: Request, own: string): string | undefined {
+function originOf({ headers }: Request, own: () => string): string | undefined {
   const origin = headers.get('origin');
   if (origin !== null && origin !== 'null') return origin;
-  if (headers.get('sec-fetch-site') === 'same-origin') return own;
+  if (headers.get('sec-fetch-site') === 'same-origin') return own();
   const referrer = headers.get('referer');
   if (referrer !== null && URL.canParse(referrer)) return new URL(referrer).origin;
   return undefined;

@@ -53,7 +53,10 @@ const checkAnswer = object(
       description: 'What refuses it, for programs.',
       examples: ['token.expired'],
     }),
-    reason: optional.string({ description: 'The same in one sentence.', examples: ['The token has expired.'] }),
+    reason: optional.string({
+      description: 'The same in one sentence.',
+      examples: ['The token has expired.'],
+    }),
   },
   { $id: 'PlaybackCheck' },
 );
@@ -70,12 +73,12 @@ const path = { id: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) };
 
 /** For owners: who may watch, why not, and who may no longer. */
 export function protectionRoutes(kit: ProtectionKit): AnyElysia {
-  const { keyed } = keyedRoutes(kit);
+  const { keyed, once } = keyedRoutes(kit);
   const find = ownFinder(kit);
   return new Elysia()
     .post(
       '/api/playback/:id/revoke',
-      keyed(
+      once(
         async ({ request, params: { id = '' }, principal }) => {
           const subject = await find(id, { request, principal });
           const { viewer } = await revokeBody.read(request);
@@ -90,12 +93,12 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
         path,
         body: revokeBody,
         answers: { 204: nothing },
-        faults: ['playback.not_found', 'playback.too_many_revoked'],
+        faults: ['protection.not_found', 'playback.too_many_revoked'],
       }),
     )
     .post(
       '/api/playback/:id/check',
-      keyed(async ({ request, params: { id = '' }, principal }) => {
+      once(async ({ request, params: { id = '' }, principal }) => {
         const subject = await find(id, { request, principal });
         return Response.json(await check(subject, { asked: await checkBody.read(request), kit }));
       }),
@@ -106,7 +109,7 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
           path,
           body: checkBody,
           answers: { 200: json(checkAnswer, 'Whether it may.') },
-          faults: ['playback.not_found'],
+          faults: ['protection.not_found'],
         },
       ),
     )
@@ -124,7 +127,7 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
           name: 'getPlaybackToken',
           path,
           answers: { 200: json(tokenAnswer, 'The token.') },
-          faults: ['playback.not_found'],
+          faults: ['protection.not_found'],
         },
       ),
     );
@@ -140,7 +143,7 @@ function ownFinder(kit: ProtectionKit): Finder {
     const found = await byName(id, (one) => find(one, kit.caller(request)));
     const subject = found?.subject;
     if (subject?.account !== principal.accountId)
-      throw new Fault('playback.not_found', {
+      throw new Fault('protection.not_found', {
         status: 404,
         message: `There is nothing of this account to watch under the id ${id.slice(0, 64)}.`,
       });
@@ -155,7 +158,10 @@ function nameOf(subject: PlaySubject): string {
 
 async function check(
   subject: PlaySubject,
-  { asked: { token, origin, ip }, kit }: { asked: { token?: string; origin?: string; ip?: string }; kit: ProtectionKit },
+  {
+    asked: { token, origin, ip },
+    kit,
+  }: { asked: { token?: string; origin?: string; ip?: string }; kit: ProtectionKit },
 ): Promise<{ allowed: boolean; rule?: string; reason?: string }> {
   if (ip !== undefined && addressBits(ip) === undefined)
     throw new Fault('body.invalid', { status: 422, message: 'ip: expected an IP address such as 192.0.2.7' });

@@ -28,13 +28,13 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   const found = liveByName(kit);
   const answer = async (request: Request, of: { playbackId: string; file: string }): Promise<Response> => {
     const query = new URL(request.url).searchParams;
+    // One answer serves all viewers, whatever their tokens.
+    if (gate) query.delete('token');
     checkQuery(query);
     const viewer = viewerOf(request, { file: of.file, query, kit });
     const viewers = viewer === undefined ? {} : { viewers: [viewerId(viewer)] };
     const serve = async (playbackId: string) => {
       const terms = await gate?.admit(request, { ...of, playbackId });
-      // One answer serves all viewers, whatever their tokens.
-      if (gate) query.delete('token');
       const asked = { ...of, playbackId, query, signal: request.signal, ...viewers };
       const served = media.serve(asked);
       const made = served ? liveResponse(await served) : await others.serve(asked);

@@ -8,8 +8,8 @@ import { openly, preflight, saysPreflight } from '../../core/http/public-access.
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { watchPages } from '../streams/contract.ts';
-import { answerOembed, oembedFaults, oembedOperation } from './oembed.ts';
 import { framers } from './framers.ts';
+import { answerOembed, oembedFaults, oembedOperation } from './oembed.ts';
 import { previewer, stillsOf, tagsFor } from './preview.ts';
 
 /** Pages that play a stream, an asset or a recording: `/watch/{playbackId}`, and `/embed/{playbackId}` in pages of others. */
@@ -57,7 +57,8 @@ export default definePlugin({
       )
       .get(
         '/embed/:playbackId',
-        async ({ params, request }) => show(embed, embedPolicy(await framers({ id: params.playbackId, request }, kit))),
+        async ({ params, request }) =>
+          show(embed, embedPolicy(await framers({ id: params.playbackId, request }, kit))),
         saysPage(
           'embed',
           'The player alone, for a frame in a page of any origin. It waits until there is something to play.',
@@ -138,8 +139,7 @@ const safe = {
 const watchPolicy =
   "default-src 'self'; media-src 'self' blob:; worker-src 'self' blob:; img-src 'self' data:";
 /** The controls of media-chrome bring their styles along in their markup. */
-const embedPolicy = (ancestors: string) =>
-  [...embedSources, `frame-ancestors ${ancestors}`].join('; ');
+const embedPolicy = (ancestors: string) => [...embedSources, `frame-ancestors ${ancestors}`].join('; ');
 const embedSources = [
   "default-src 'none'",
   "script-src 'self'",

@@ -2,9 +2,27 @@
 
 export type Account = {
   readonly id: string;
+  /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
   readonly name: string;
   /** Epoch milliseconds. */
   readonly createdAt: number;
+  /** Who may watch. Absent: as the account or the deployment says. */
+  readonly playbackPolicy?: {
+    /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+    readonly type: 'public' | 'signed' | 'webhook';
+    /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+    readonly allowedOrigins?: readonly string[];
+    /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+    readonly allowNoOrigin?: boolean;
+    /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+    readonly countries?: readonly string[];
+    /** Blocks of addresses of the viewers. */
+    readonly cidrs?: readonly string[];
+    /** With `webhook`: the address that is asked. */
+    readonly webhookUrl?: string;
+    /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+    readonly onError?: 'refuse' | 'allow';
+  };
 };
 
 export type ApiToken = {
@@ -109,6 +127,23 @@ export type Asset = {
   readonly originalUrl?: string;
   /** When ready, of a file that can be played in pieces: HLS, for everyone who knows the URL. */
   readonly playbackUrl?: string;
+  /** Who may watch. Absent: as the account or the deployment says. */
+  readonly playbackPolicy?: {
+    /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+    readonly type: 'public' | 'signed' | 'webhook';
+    /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+    readonly allowedOrigins?: readonly string[];
+    /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+    readonly allowNoOrigin?: boolean;
+    /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+    readonly countries?: readonly string[];
+    /** Blocks of addresses of the viewers. */
+    readonly cidrs?: readonly string[];
+    /** With `webhook`: the address that is asked. */
+    readonly webhookUrl?: string;
+    /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+    readonly onError?: 'refuse' | 'allow';
+  };
   /** When ready and playable over HLS: a public JPEG; `?time=` is the moment in seconds. */
   readonly thumbnailUrl?: string;
   /** Likewise: WebVTT with pictures of the whole film on one sheet, for the seek bar of a player. */
@@ -190,6 +225,20 @@ export type Ingest = {
   readonly region?: string;
 };
 
+export type Jwks = {
+  readonly keys: ReadonlyArray<{
+    readonly kty: string;
+    readonly kid: string;
+    readonly alg: 'ES256' | 'RS256';
+    readonly use: 'sig';
+    readonly crv?: string;
+    readonly x?: string;
+    readonly y?: string;
+    readonly n?: string;
+    readonly e?: string;
+  }>;
+};
+
 export type NewApiToken = {
   readonly id: string;
   readonly name: string;
@@ -216,6 +265,21 @@ export type NewApiToken = {
   readonly key: string;
 };
 
+export type NewSigningKey = {
+  /** The `kid` of tokens. */
+  readonly id: string;
+  readonly name: string;
+  readonly algorithm?: 'ES256' | 'RS256';
+  /** PEM. */
+  readonly publicKey?: string;
+  /** Of keys of your own. Then there is no `algorithm` and no `publicKey`. */
+  readonly jwksUrl?: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** PEM of PKCS 8. It is not stored, and never shown again. */
+  readonly privateKey?: string;
+};
+
 export type Playback = {
   readonly type: 'live' | 'vod' | 'recording';
   readonly meta: {
@@ -237,6 +301,21 @@ export type Playback = {
       readonly url: string;
     }>;
   };
+};
+
+export type PlaybackCheck = {
+  readonly allowed: boolean;
+  /** What refuses it, for programs. */
+  readonly rule?: string;
+  /** The same in one sentence. */
+  readonly reason?: string;
+};
+
+export type PlaybackToken = {
+  /** Goes behind `?token=` in URLs of this video. */
+  readonly token: string;
+  /** Epoch ms. */
+  readonly expiresAt: number;
 };
 
 export type Profile = {
@@ -309,6 +388,19 @@ export type SignedIn = {
   readonly key: string;
 };
 
+export type SigningKey = {
+  /** The `kid` of tokens. */
+  readonly id: string;
+  readonly name: string;
+  readonly algorithm?: 'ES256' | 'RS256';
+  /** PEM. */
+  readonly publicKey?: string;
+  /** Of keys of your own. Then there is no `algorithm` and no `publicKey`. */
+  readonly jwksUrl?: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+};
+
 export type Stream = {
   readonly id: string;
   readonly kind: 'stream';
@@ -371,6 +463,23 @@ export type Stream = {
   };
   /** Whether new sessions are recorded. */
   readonly record: boolean;
+  /** Who may watch. Absent: as the account or the deployment says. */
+  readonly playbackPolicy?: {
+    /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+    readonly type: 'public' | 'signed' | 'webhook';
+    /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+    readonly allowedOrigins?: readonly string[];
+    /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+    readonly allowNoOrigin?: boolean;
+    /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+    readonly countries?: readonly string[];
+    /** Blocks of addresses of the viewers. */
+    readonly cidrs?: readonly string[];
+    /** With `webhook`: the address that is asked. */
+    readonly webhookUrl?: string;
+    /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+    readonly onError?: 'refuse' | 'allow';
+  };
   /** Only while `record` is true: of a stream that of its newest recorded session. */
   readonly recordingStatus?: 'waiting' | 'ready';
   /** Of a session that is off the air: when its recording will be ready unless it comes back, epoch ms. */
@@ -618,8 +727,87 @@ export interface Api {
       readonly body: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name: string;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & OnceOptions): Promise<Account>;
+  /** Lists accounts; only for keys of the admin account. Parameters as for streams. `GET /api/account` */
+  listAccounts(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: boolean;
+      };
+    } & CallOptions): Promise<readonly Account[]>;
+  /** One account: that of the API key, or any for keys of the admin account. `GET /api/account/{id}` */
+  getAccount(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Account>;
+  /** Changes the fields that the body names; only for keys of the admin account. A field that is null has the default of the deployment again. 204. `PATCH /api/account/{id}` */
+  changeAccount(call: {
+      readonly id: string;
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
+      };
+    } & CallOptions): Promise<undefined>;
   /** The API key of the request, and what it may do. Access rules do not limit this call. `GET /api/api-token/current` */
   getCurrentApiToken(call?: CallOptions): Promise<CurrentApiToken>;
   /** Creates an API key. 201 with the secret `key`, which is never shown again. `POST /api/api-token` */
@@ -804,6 +992,24 @@ export interface Api {
         };
         /** Whether new sessions are recorded. */
         readonly record?: boolean;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & OnceOptions): Promise<Stream>;
   /** Lists the sessions of a stream, newest first. `GET /api/stream/{id}/sessions` */
@@ -958,6 +1164,24 @@ export interface Api {
         };
         /** Whether new sessions are recorded. */
         readonly record?: boolean;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & CallOptions): Promise<undefined>;
   /** Deletes a stream and ends its broadcast. 204. `DELETE /api/stream/{id}` */
@@ -1104,6 +1328,24 @@ export interface Api {
         readonly name: string;
         /** Values of your own; names have up to 100 characters. */
         readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & OnceOptions): Promise<{
     /** Takes a PUT of the file, without a key, from pages of every origin. */
@@ -1122,6 +1364,24 @@ export interface Api {
         readonly name?: string;
         /** Values of your own; names have up to 100 characters. */
         readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & OnceOptions): Promise<{
     readonly asset: Asset;
@@ -1195,6 +1455,24 @@ export interface Api {
         readonly name?: string;
         /** Values of your own; names have up to 100 characters. */
         readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & CallOptions): Promise<Asset>;
   /** Deletes an asset and its file; if it is a recording, also the recording. 204. `DELETE /api/asset/{id}` */
@@ -1257,6 +1535,83 @@ export interface Api {
   getPlayback(call: {
       readonly id: string;
     } & CallOptions): Promise<Playback>;
+  /** Ends playback of a viewer, or of everybody who was let in so far, within 5 s. 204. `POST /api/playback/{id}/revoke` */
+  revokePlayback(call: {
+      readonly id: string;
+      readonly body: {
+        /** The `viewer` of its token. Absent: everybody who was let in so far. */
+        readonly viewer?: string;
+      };
+    } & OnceOptions): Promise<undefined>;
+  /** Says whether a viewer with this token, origin and address may watch, and if not, what refuses it. The webhook of a policy is asked. `POST /api/playback/{id}/check` */
+  checkPlayback(call: {
+      readonly id: string;
+      readonly body: {
+        /** As the player sends it. */
+        readonly token?: string;
+        /** Origin of the page that plays. */
+        readonly origin?: string;
+        /** Address of the viewer. */
+        readonly ip?: string;
+      };
+    } & OnceOptions): Promise<PlaybackCheck>;
+  /** A token with which the owner can watch a video of its own for an hour, whatever the policy asks of viewers, but only where its origins, countries and blocks allow. `GET /api/playback/{id}/token` */
+  getPlaybackToken(call: {
+      readonly id: string;
+    } & CallOptions): Promise<PlaybackToken>;
+  /** Creates a signing key. 201 with the `privateKey`, which is never shown again. With `jwksUrl`, keys of your own are trusted. `POST /api/signing-key` */
+  createSigningKey(call: {
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        /** Of the pair that is made. Default `ES256`. */
+        readonly algorithm?: 'ES256' | 'RS256';
+        /** Instead of a new pair: the URL of a JWKS document with public keys of your own (P-256 and RSA). It is read when a token names a key of it, every 5 min, and at most every 30 s for a `kid` that it did not have. */
+        readonly jwksUrl?: string;
+      };
+    } & OnceOptions): Promise<NewSigningKey>;
+  /** Lists signing keys without their private halves; parameters as for streams. `GET /api/signing-key` */
+  listSigningKeys(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'algorithm';
+          readonly value: string;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: boolean;
+      };
+    } & CallOptions): Promise<readonly SigningKey[]>;
+  /** One signing key, without its private half. `GET /api/signing-key/{id}` */
+  getSigningKey(call: {
+      readonly id: string;
+    } & CallOptions): Promise<SigningKey>;
+  /** Deletes a signing key. Its tokens, and players that they let in, are refused within 5 s. 204. `DELETE /api/signing-key/{id}` */
+  deleteSigningKey(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
   /** URLs for encoders and players: the nearest pair, or all with `first=false`. No key is needed. `GET /api/ingest` */
   getIngest(call?: {
       readonly query?: {
@@ -1357,7 +1712,7 @@ export interface Api {
   testWebhook(call: {
       readonly id: string;
       readonly body: {
-        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked';
+        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'playback.refused' | 'plugin.reaction_parked';
       };
     } & OnceOptions): Promise<WebhookLogEntry>;
   /** Creates a webhook. 201 with the webhook; its secret is never shown. `POST /api/webhook` */
@@ -1366,7 +1721,7 @@ export interface Api {
         readonly name: string;
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
-        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked'>;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'playback.refused' | 'plugin.reaction_parked'>;
         /** Only events of this stream are sent; null: those of all. */
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
@@ -1424,7 +1779,7 @@ export interface Api {
         readonly name: string;
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
-        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked'>;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'playback.refused' | 'plugin.reaction_parked'>;
         /** Only events of this stream are sent; null: those of all. */
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
@@ -1530,6 +1885,9 @@ export const operations = {
   getLiveness: { method: 'GET', path: '/health/live' },
   getReadiness: { method: 'GET', path: '/health/ready' },
   createAccount: { method: 'POST', path: '/api/account', isOnce: true },
+  listAccounts: { method: 'GET', path: '/api/account' },
+  getAccount: { method: 'GET', path: '/api/account/{id}' },
+  changeAccount: { method: 'PATCH', path: '/api/account/{id}' },
   getCurrentApiToken: { method: 'GET', path: '/api/api-token/current' },
   createApiToken: { method: 'POST', path: '/api/api-token', isOnce: true },
   listApiTokens: { method: 'GET', path: '/api/api-token' },
@@ -1569,6 +1927,13 @@ export const operations = {
   exportAsset: { method: 'POST', path: '/api/asset/{id}/export', isOnce: true },
   setRecord: { method: 'PATCH', path: '/api/stream/{id}/record' },
   getPlayback: { method: 'GET', path: '/api/playback/{id}' },
+  revokePlayback: { method: 'POST', path: '/api/playback/{id}/revoke', isOnce: true },
+  checkPlayback: { method: 'POST', path: '/api/playback/{id}/check', isOnce: true },
+  getPlaybackToken: { method: 'GET', path: '/api/playback/{id}/token' },
+  createSigningKey: { method: 'POST', path: '/api/signing-key', isOnce: true },
+  listSigningKeys: { method: 'GET', path: '/api/signing-key' },
+  getSigningKey: { method: 'GET', path: '/api/signing-key/{id}' },
+  deleteSigningKey: { method: 'DELETE', path: '/api/signing-key/{id}' },
   getIngest: { method: 'GET', path: '/api/ingest' },
   listEvents: { method: 'GET', path: '/api/events/log' },
   listWebhookLog: { method: 'GET', path: '/api/webhook/{id}/log' },
@@ -1590,6 +1955,7 @@ export const operations = {
 
 /** Calls that answer with one page of a list. */
 export type ListName =
+  | 'listAccounts'
   | 'listApiTokens'
   | 'listStreams'
   | 'listStreamSessions'
@@ -1598,6 +1964,7 @@ export type ListName =
   | 'listTargets'
   | 'listTasks'
   | 'listAssets'
+  | 'listSigningKeys'
   | 'listEvents'
   | 'listWebhookLog'
   | 'listWebhooks'

@@ -47,23 +47,26 @@ describe('a playlist', () => {
     expect(await read(made)).toBe(text.replaceAll('.mp4\n', '.mp4?token=abc\n'));
   });
 
-  it.each([2160, 1080, 719])('with maxHeight %d leaves out what is higher, and the pass names what is left', async (maxHeight) => {
-    const variants = [
-      ['3840x2160', 'source.m3u8'],
-      ['1920x1080', 'r1.m3u8?dvr=1'],
-      ['854x480', 'r2.m3u8'],
-    ];
-    const stream = ([size, uri]: string[]) => `#EXT-X-STREAM-INF:BANDWIDTH=1,RESOLUTION=${size}\n${uri}\n`;
-    const text = `#EXTM3U\n#EXT-X-MEDIA:TYPE=SUBTITLES,URI="t1.m3u8"\n${variants.map(stream).join('')}`;
-    const left = variants.filter(([size]) => Number(size.split('x')[1]) <= maxHeight);
-    const made = await read(
-      await withPass(text, { maxHeight, token: (numbers = []) => numbers.join('-') }),
-    );
-    const token = left.map(([, uri]) => (uri.startsWith('source') ? 0 : Number(uri[1]))).join('-');
-    expect(made.match(/RESOLUTION=\S+/g)).toEqual(left.map(([size]) => `RESOLUTION=${size}`));
-    expect(made.match(/token=.*/gm)).toHaveLength(left.length + 1);
-    expect(made).toContain(`URI="t1.m3u8?token=${token}"`);
-  });
+  it.each([2160, 1080, 719])(
+    'with maxHeight %d leaves out what is higher, and the pass names what is left',
+    async (maxHeight) => {
+      const variants = [
+        ['3840x2160', 'source.m3u8'],
+        ['1920x1080', 'r1.m3u8?dvr=1'],
+        ['854x480', 'r2.m3u8'],
+      ];
+      const stream = ([size, uri]: string[]) => `#EXT-X-STREAM-INF:BANDWIDTH=1,RESOLUTION=${size}\n${uri}\n`;
+      const text = `#EXTM3U\n#EXT-X-MEDIA:TYPE=SUBTITLES,URI="t1.m3u8"\n${variants.map(stream).join('')}`;
+      const left = variants.filter(([size]) => Number(size.split('x')[1]) <= maxHeight);
+      const made = await read(
+        await withPass(text, { maxHeight, token: (numbers = []) => numbers.join('-') }),
+      );
+      const token = left.map(([, uri]) => (uri.startsWith('source') ? 0 : Number(uri[1]))).join('-');
+      expect(made.match(/RESOLUTION=\S+/g)).toEqual(left.map(([size]) => `RESOLUTION=${size}`));
+      expect(made.match(/token=.*/gm)).toHaveLength(left.length + 1);
+      expect(made).toContain(`URI="t1.m3u8?token=${token}"`);
+    },
+  );
 
   it('in which nothing is low enough is none', async () => {
     const text = '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,RESOLUTION=640x360\nsource.m3u8\n';

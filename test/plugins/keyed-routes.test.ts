@@ -89,6 +89,7 @@ const makers: Record<string, (w: World) => Promise<string>> = {
     await w.store.write({ rows: [{ ...row, indexes: {}, revision: 0 }], events: [], at: w.now() });
     return id;
   },
+  playback: async (w) => (await w.given.stream()).playbackId,
   webhook: async (w) =>
     (
       await w.request('POST', '/api/webhook', {

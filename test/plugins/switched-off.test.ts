@@ -97,9 +97,20 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
       expect.stringContaining('javascript'),
     ]);
   },
+  async protection(w) {
+    expect((await w.request('GET', '/api/signing-key')).body).toEqual([]);
+    if (!('/api/stream' in w.document.paths)) return;
+    const { playbackId } = await w.given.stream({ playbackPolicy: { type: 'signed' } });
+    const answer = await w.app.handle(new Request(`http://localhost:8080/hls/${playbackId}/index.m3u8`));
+    expect(answer.status).toBe(403);
+  },
   async audit(w) {
     const { body } = await w.request('GET', '/api/audit');
     expect(body).toEqual(expect.any(Array));
+  },
+  async limits(w) {
+    const { body } = await w.request('GET', '/api/account/usage');
+    expect(body.streams).toEqual({ used: expect.any(Number), limit: null });
   },
   async watch(w) {
     const page = await w.app.handle(new Request('http://localhost:8080/watch/6pukxh2m0ydr9h3q'));
@@ -138,7 +149,9 @@ describe('a deployment', async () => {
       const left = JSON.stringify(w.document);
       for (const name of namesOf(absent, plugins))
         expect([name, left.includes(`"${name}"`)]).toEqual([name, false]);
+      // An error of the core has the same name as an event.
       const gone = new Set(absent.flatMap(({ emits = {} }) => Object.keys(emits)));
+      gone.delete('playback.refused');
       expect(choicesIn(w.document).filter((value) => gone.has(value as string))).toEqual([]);
       expect(parts.schemas.filter((name) => !full.schemas.includes(name))).toEqual([]);
 

@@ -24,7 +24,7 @@ export async function askFor(
       };
       socket.on('connect', ask);
       socket.on('data', (bytes) => {
-        text += String(bytes);
+        text += bytes.toString('latin1');
         const body = text.indexOf('\r\n\r\n') + 4;
         if (body < 4) return;
         const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1]);

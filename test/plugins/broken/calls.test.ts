@@ -139,8 +139,8 @@ describe('what a plugin offers', () => {
     ]);
     await expectTheRestToWork(w);
     expect(await issuesOf(w)).toEqual([told('offer playables'), told('offer streams.publish-terms')]);
-    // Playback and the watch page ask for it.
-    expect(await metricsOf(w)).toContain(counted('offer playables', 2));
+    // Playback, the watch page and private playback ask for it.
+    expect(await metricsOf(w)).toContain(counted('offer playables', 3));
   });
 
   it.each([

@@ -248,15 +248,18 @@ describe('the start ends', () => {
     await expect(world({ plugins: [broken({ start })] })).rejects.toMatchObject({ code });
   });
 
-  it('without accounts: nobody could be let in', async () => {
+  it.each([
+    ['accounts', 'nobody could be let in'],
+    ['protection', 'everybody could watch what is private'],
+  ])('without %s: %s', async (id) => {
     const plugins = (await allPlugins()).map((plugin) =>
-      plugin.id === 'accounts' ? { ...plugin, start: fails('no keys') } : plugin,
+      plugin.id === id ? { ...plugin, start: fails('no keys') } : plugin,
     );
-    await expect(world({ plugins })).rejects.toThrow('plugin accounts could not be started: no keys');
+    await expect(world({ plugins })).rejects.toThrow(`plugin ${id} could not be started: no keys`);
   });
 });
 
-it.each((await allPlugins()).map(({ id }) => id).filter((id) => id !== 'accounts'))(
+it.each((await allPlugins()).filter(({ isEssential }) => !isEssential).map(({ id }) => id))(
   'without %s, which failed, what does not need it works',
   async (id) => {
     const plugins = (await allPlugins()).map((plugin) =>

@@ -160,7 +160,7 @@ describe('what a failure counts as', () => {
     await expect(start({ gat: 'allow' })).rejects.toMatchObject({
       code: 'boot.invalid',
       problems: [
-        'decisions.plugins.gat: no enabled plugin of this id decides anything; those that do are gate',
+        'decisions.plugins.gat: no enabled plugin of this id decides anything; those that do are protection, gate',
       ],
     });
     await (await start({ gate: 'allow' }))[Symbol.asyncDispose]();

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { bootstrapKey } from '../../kit/world.ts';
 import { tokenOf, vault, view, withToken } from './kit.ts';
 
 // Every URL of something private, with every token that does not open it, and with the one that does.
@@ -53,7 +54,7 @@ it('opens to the token that names it, and to no other', async () => {
   const tokens = (sub: string, what: string): Record<string, string | undefined> => ({
     'no token': undefined,
     'a word': 'letmein',
-    'the key of the account': w.key,
+    'the key of the account': bootstrapKey,
     expired: tokenOf(key, { sub, exp: now - 61 }),
     'not yet': tokenOf(key, { sub, exp, nbf: now + 120 }),
     'no end': tokenOf(key, { sub }),
@@ -67,19 +68,26 @@ it('opens to the token that names it, and to no other', async () => {
     'wrong origin': tokenOf(key, { sub, exp, origins: ['https://other.example'] }),
     'wrong address': tokenOf(key, { sub, exp, cidrs: ['198.51.100.0/24'] }),
     'wrong country': tokenOf(key, { sub, exp, countries: ['NZ'] }),
-    ...((what === 'download' || what === 'playback') && { 'too high': undefined }),
   });
   const right = (sub: string, what: string) => [
     tokenOf(key, { sub, exp }),
     tokenOf(key, { sub, exp, aud: 'playback' }),
     tokenOf(key, { sub, exp: now - 30, nbf: now + 30, aud: [what === 'info' ? 'image' : what] }),
-    tokenOf(key, { sub, exp, origins: ['https://*.example', 'https://site.example'], cidrs: ['203.0.113.0/24'] }),
+    tokenOf(key, {
+      sub,
+      exp,
+      origins: ['https://*.example', 'https://site.example'],
+      cidrs: ['203.0.113.0/24'],
+    }),
   ];
   expect((await w.request('DELETE', `/api/signing-key/${deleted.id}`)).status).toBe(204);
   for (const [url, what, sub] of urlsOf(v)) {
     for (const [name, token] of Object.entries(tokens(sub, what)))
       expect([url, name, await statusOf(v, url, token)]).toEqual([url, name, 403]);
-    for (const token of right(sub, what)) expect([url, what, await statusOf(v, url, token)]).toEqual([url, what, 200]);
+    // What is broadcast here has no picture.
+    const status = url.startsWith('/hls/') && what === 'image' ? 404 : 200;
+    for (const token of right(sub, what))
+      expect([url, what, await statusOf(v, url, token)]).toEqual([url, what, status]);
   }
 });
 
@@ -92,7 +100,10 @@ it('is told to nobody but the owner', async () => {
     [undefined, expired].map((token) => view(w, withToken(`/asset/${asset.playbackId}/index.m3u8`, token))),
   );
   expect(answers[0].text).toBe(answers[1].text);
-  expect(JSON.parse(answers[0].text)).toEqual({ errors: ['You may not play this.'], code: 'playback.refused' });
+  expect(JSON.parse(answers[0].text)).toEqual({
+    errors: ['You may not play this.'],
+    code: 'playback.refused',
+  });
   for (let times = 0; times < 5; times += 1) await view(w, `/hls/${stream.playbackId}/index.m3u8`);
   const told = (await w.events()).filter(({ event }) => event === 'playback.refused');
   expect(told.map(({ payload }) => [payload.kind, payload.playbackId, payload.rule])).toEqual([
