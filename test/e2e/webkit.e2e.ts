@@ -15,7 +15,10 @@ describe.skipIf(!hasWebKit())('a browser that plays HLS itself', () => {
   let webkit: WebKit;
 
   beforeAll(async () => {
-    [server, webkit] = await Promise.all([startServer({ env: { MILLRACE_PLUGINS__PROTECTION: 'false' } }), launchWebKit()]);
+    [server, webkit] = await Promise.all([
+      startServer({ env: { MILLRACE_PLUGINS__PROTECTION: 'false' } }),
+      launchWebKit(),
+    ]);
   });
   afterAll(async () => {
     await webkit?.[Symbol.asyncDispose]();
