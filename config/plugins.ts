@@ -24,6 +24,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['ingest', () => import('../plugins/ingest/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],
   ['webhooks', () => import('../plugins/webhooks/index.ts')],
+  ['limits', () => import('../plugins/limits/index.ts')],
   ['audit', () => import('../plugins/audit/index.ts')],
   ['system', () => import('../plugins/system/index.ts')],
   ['dashboard', () => import('../plugins/dashboard/index.ts')],

@@ -3,6 +3,7 @@ import { Fault } from '../base/fault.ts';
 import { token } from '../plugin/token.ts';
 import { type Access, allows, type Demand, demandOf } from './access.ts';
 import { checkOrigin } from './cors.ts';
+import type { RequestLimits } from './request-limits.ts';
 
 /** Who makes a request: an API key of an account. */
 export interface Principal {
@@ -36,7 +37,7 @@ export const authenticator = token<Authenticator>('accounts.authenticator');
 /**
  * The principal of a request's `Authorization: Bearer <key>` header, scheme in any case (RFC 6750 §2.1), when
  * its key may make this request. Throws 401 `auth.missing` or `auth.invalid`, 403 `auth.origin_not_allowed` or
- * `auth.not_allowed`.
+ * `auth.not_allowed`, and what `limits` throws.
  */
 export async function authenticate(request: Request, keys: Authenticator): Promise<Principal> {
   return authenticateBy(request, { keys });
@@ -45,22 +46,28 @@ export async function authenticate(request: Request, keys: Authenticator): Promi
 /** The same for requests that name their key in another way. */
 export async function authenticateBy(
   request: Request,
-  options: AuthenticationOptions & { keys: Authenticator },
+  options: AuthenticationOptions & { keys: Authenticator; limits?: readonly RequestLimits[] },
 ): Promise<Principal> {
-  const { keys, credentials, demand: demanded = demandOf, isForAnyKey = false } = options;
+  const { keys, credentials, demand: demanded = demandOf, isForAnyKey = false, limits = [] } = options;
   const given = credentials ? credentials(request) : bearerKey(request);
   if (given === undefined) {
+    for (const limit of limits) await limit.unknown(request);
     const hint = credentials ? '' : ' Send the header "Authorization: Bearer <key>".';
     throw new Fault('auth.missing', { status: 401, message: `An API key is required.${hint}` });
   }
   const principal = await keys.principal('key' in given ? given.key : given.secret);
   if (!principal || ('id' in given && !isSame(given.id, principal.keyId))) {
+    for (const limit of limits) await limit.unknown(request);
     throw new Fault('auth.invalid', {
       status: 401,
       message: 'This API key is unknown, was revoked, or has expired.',
     });
   }
   checkOrigin(request, principal.access.cors?.allowedOrigins);
+  for (const limit of limits) {
+    const passes = limit.keyed(request, principal);
+    if (passes) await passes;
+  }
   if (principal.access.rules && !isForAnyKey) {
     const demand = demanded(request);
     if (!allows(principal.access, demand)) {

@@ -29,7 +29,7 @@ export function shareAnswer(request: Request, answer: Response): Response {
   answer.headers.set('access-control-allow-origin', origin);
   answer.headers.set(
     'access-control-expose-headers',
-    'Link, Location, Retry-After, WWW-Authenticate, X-Total-Count',
+    'Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Total-Count',
   );
   answer.headers.append('vary', 'Origin');
   return answer;

@@ -9,6 +9,7 @@ import { type FaultCauses, madeOf } from './fault-causes.ts';
 import { requestBelow, urlBelow } from './hosts.ts';
 import type { Operation } from './operation.ts';
 import type { RequestCounts } from './request-counts.ts';
+import { tellRate } from './request-limits.ts';
 import { methodsAt, nearPath, routesOf } from './routes.ts';
 
 /**
@@ -96,6 +97,7 @@ function answers({ counts, causes, log, routes, errorForms = () => undefined }: 
     const { method } = request;
     counts?.end({ began, method, route, status: answer.status });
     causes?.tell(answer, { method, route });
+    tellRate(request, answer);
     return shareAnswer(request, answer);
   };
   const written = (fault: Fault, { request, route }: Pick<Call, 'request' | 'route'>, headers = {}) =>

@@ -2,6 +2,7 @@ import type { Kit } from '../plugin/plugin.ts';
 import { audit } from './audit.ts';
 import { type AuthenticationOptions, authenticateBy, authenticator, type Principal } from './auth.ts';
 import { type Attempt, idempotent } from './idempotency.ts';
+import { requestLimits } from './request-limits.ts';
 
 /** A request with a valid API key. */
 export interface Call {
@@ -22,7 +23,7 @@ interface KeyedOptions {
 
 /** Handlers for the routes of one plugin that need an API key. */
 export function keyedRoutes(kit: Kit, options: AuthenticationOptions = {}): KeyedRoutes {
-  const how = { ...options, keys: kit.use(authenticator) };
+  const how = { ...options, keys: kit.use(authenticator), limits: kit.offered(requestLimits) };
   const once = idempotent(kit);
   return {
     keyed:

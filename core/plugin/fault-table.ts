@@ -31,6 +31,8 @@ export const coreFaults: FaultTable = {
     'idempotency.running': 'The first request with this Idempotency-Key is still running after 10 s.',
     'idempotency.shown_once':
       'The first request with this Idempotency-Key created the named API key; its secret is not stored.',
+    'account.limit':
+      'The account has or uses as much as it may; the message names the limit, the use and the bound.',
     'actor.exists': 'An object with this id exists already.',
     'actor.not_possible': 'Not possible in the present state. Nothing was changed.',
     'packing.changed': 'The file was replaced or deleted before it was packed for IPFS.',
@@ -58,7 +60,11 @@ export const coreFaults: FaultTable = {
     'conversion.refused':
       'ffmpeg cannot convert the film, or it exceeds a limit; the message says why. In tasks and answers to uploads.',
   }),
-  ...faultsOf(429, { 'idempotency.too_many': 'The account used too many Idempotency-Keys within 24 h.' }),
+  ...faultsOf(429, {
+    'idempotency.too_many': 'The account used too many Idempotency-Keys within 24 h.',
+    'rate.limited':
+      'Too many requests with this API key, or from this address without one. Repeat it after `Retry-After`.',
+  }),
   ...faultsOf(500, { internal: 'An internal error; the log has the details.' }),
   ...faultsOf(503, {
     'server.busy': 'Too many concurrent requests. Try again.',

@@ -49,6 +49,8 @@ export interface PublishGrant {
   };
   /** Renditions that are to be made of it; absent, none are. */
   readonly profiles?: readonly RenditionProfile[];
+  /** Bytes of live memory that all broadcasts of its account may hold on one node. Absent: no more than its share of all. */
+  readonly liveBytes?: number;
   /** Of the stream, for plugins that subscribe to the publish: its account, and the fields that plugins add to it. */
   readonly account?: string;
   readonly fields?: Readonly<Record<string, unknown>>;
@@ -161,6 +163,8 @@ export interface LiveReading {
   readonly vitals: Vitals;
   /** Different viewers within the last 16 to 24 s, an estimate. */
   readonly viewers: number;
+  /** Bytes of live memory that it holds. */
+  readonly memory?: number;
 }
 
 /** Of a publish that has brought nothing. */

@@ -55,6 +55,19 @@ export function accountRoutes(kit: Kit): AnyElysia {
     resources: kit.resources,
   });
   return new Elysia()
+    .get(
+      '/api/account',
+      keyed(({ request, principal }) => {
+        onlyAdmin(principal, 'list accounts');
+        return list(request, { present: (row) => present(documentOf(row)) });
+      }),
+      says('Lists accounts; only for keys of the admin account. Parameters as for streams.', {
+        name: 'listAccounts',
+        query: listParameters(filterFields),
+        answers: { 200: listAnswer(shown) },
+        faults: ['query.invalid'],
+      }),
+    )
     .post(
       '/api/account',
       once(
@@ -70,19 +83,6 @@ export function accountRoutes(kit: Kit): AnyElysia {
         body: creation,
         answers: { 201: json(shown, 'The account.') },
         faults: fields.faults,
-      }),
-    )
-    .get(
-      '/api/account',
-      keyed(({ request, principal }) => {
-        onlyAdmin(principal, 'list accounts');
-        return list(request, { present: (row) => present(documentOf(row)) });
-      }),
-      says('Lists accounts; only for keys of the admin account. Parameters as for streams.', {
-        name: 'listAccounts',
-        query: listParameters(filterFields),
-        answers: { 200: listAnswer(shown) },
-        faults: ['query.invalid'],
       }),
     )
     .get(
@@ -103,6 +103,8 @@ export function accountRoutes(kit: Kit): AnyElysia {
       '/api/account/:id',
       keyed(
         async ({ request, params: { id = '' }, principal }) => {
+          // Other accounts are as unknown as those that never were.
+          if (!principal.isAdmin && principal.accountId !== id) throw notFound(id);
           onlyAdmin(principal, 'change accounts');
           await changeAccount(id, { body: (await change.read(request)) as AccountBody, kit, principal });
           return new Response(null, { status: 204 });

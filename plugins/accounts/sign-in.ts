@@ -12,6 +12,7 @@ import { says } from '../../core/http/http.ts';
 import { keyedRoutes, unstored } from '../../core/http/keyed.ts';
 import { json, momentSchema, storeFaults } from '../../core/http/operation.ts';
 import type { Quota } from '../../core/http/quota.ts';
+import { openLimit } from '../../core/http/request-limits.ts';
 import { deletedRow } from '../../core/plugin/deleted-row.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
@@ -59,6 +60,7 @@ interface SignInCode {
 export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia {
   const { once } = keyedRoutes(kit);
   const guesses = new GuessLimit(kit.clock);
+  const admit = openLimit(kit);
   const creation = bodyReader({});
   const signIn = bodyReader({
     code: Type.String({ maxLength: 200, examples: ['p4Jr0u2o9GZ1k7a3Qd5hXw'] }),
@@ -86,6 +88,7 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
     .post(
       '/api/sign-in',
       async ({ request }) => {
+        await admit(request);
         const { address } = kit.caller(request);
         const { code } = await signIn.read(request);
         guesses.count(address);
@@ -108,7 +111,13 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
           isOpen: true,
           body: signIn,
           answers: { 200: json(keySchema, 'The API key.') },
-          faults: ['sign_in.refused', 'sign_in.too_many', 'api_token.too_many', ...storeFaults],
+          faults: [
+            'sign_in.refused',
+            'sign_in.too_many',
+            'api_token.too_many',
+            'rate.limited',
+            ...storeFaults,
+          ],
         },
       ),
     );

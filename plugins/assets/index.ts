@@ -1,22 +1,25 @@
 import { exampleId } from '../../core/base/ids.ts';
+import { documentBytes, storedKinds, usages } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
+import type { StoredResource } from '../../core/ports/store.ts';
 import { vod } from '../../core/vod/answer.ts';
 import { FilmTexts } from '../../core/vod/film-texts.ts';
 import { textTracks } from '../../core/vod/text-tracks.ts';
 import { playables, playedFacts } from '../playback/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
 import { asset, eraseEffect } from './asset/asset.ts';
+import { assetKind, assetOf } from './asset/document.ts';
 import { fileReactions } from './asset/follow.ts';
 import { making } from './asset/making.ts';
 import { retaining } from './asset/retention.ts';
 import { assetPlaces, routes } from './asset/routes.ts';
 import { sweeping } from './asset/sweep.ts';
 import { assetPlayable, playedAsset } from './asset/video.ts';
-import { config } from './config.ts';
-import { assetResource, assets, filmFiles, films } from './contract.ts';
+import { type AssetsKit, config } from './config.ts';
+import { assetResource, assets, bytesOf, filmFiles, films } from './contract.ts';
 import { importFaults } from './imports/faults.ts';
 import { importKind } from './imports/request.ts';
 import { tusNodeRoutes } from './tus/routes.ts';
@@ -43,10 +46,13 @@ export default definePlugin({
   provides: [assets, films, uploading],
   resources: [assetResource],
   offers: [
-    offer(playables, assetPlayable),
-    offer(playedFacts, playedAsset),
-    offer(taskKinds, uploadKind),
-    offer(taskKinds, importKind),
+    ...[offer(playables, assetPlayable), offer(playedFacts, playedAsset)],
+    ...[offer(taskKinds, uploadKind), offer(taskKinds, importKind)],
+    offer(storedKinds, () => ({ kind: assetKind, bytes: storedOf })),
+    offer(usages, ({ resources }: AssetsKit) => ({
+      name: 'assets',
+      used: (account) => resources.count(assetKind, { account }),
+    })),
   ],
   actors: [asset],
   effects: { 'asset.erase': eraseEffect },
@@ -98,3 +104,9 @@ export default definePlugin({
     return tus.begin();
   },
 });
+
+/** Its document and its files. */
+function storedOf(row: StoredResource): number {
+  const { file } = assetOf(row);
+  return documentBytes(row) + (file ? bytesOf(file) : 0);
+}

@@ -6,6 +6,7 @@ import { says } from '../../core/http/http.ts';
 import { flagSchema, json, storeFaults } from '../../core/http/operation.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { flagOf } from '../../core/http/query.ts';
+import { openLimit } from '../../core/http/request-limits.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { ingestAddresses } from '../streams/contract.ts';
@@ -57,11 +58,13 @@ export default definePlugin({
   },
   routes(kit) {
     const places = placesFor(kit);
+    const admit = openLimit(kit);
     return new Elysia()
       .get(
         '/api/ingest',
         ({ request }) =>
           openly(async () => {
+            await admit(request);
             const isAll = flagOf(new URL(request.url).searchParams, 'first') === false;
             const sorted = await places(kit.caller(request));
             if (sorted.length === 0) throw noNode;
@@ -79,7 +82,7 @@ export default definePlugin({
               first: flagSchema('Only the nearest, which is the default; `false`: all, nearest first.'),
             },
             answers: { 200: json(Type.Array(placeSchema), 'Places, nearest first.') },
-            faults: ['query.invalid', 'ingest.no_node', ...storeFaults],
+            faults: ['query.invalid', 'ingest.no_node', 'rate.limited', ...storeFaults],
           },
         ),
       )

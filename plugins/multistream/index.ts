@@ -1,7 +1,9 @@
 import { exampleId } from '../../core/base/ids.ts';
+import { storedKinds } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
+import { offer } from '../../core/plugin/token.ts';
 import { streams } from '../streams/contract.ts';
 import { config } from './config.ts';
 import { multistream } from './field.ts';
@@ -11,6 +13,7 @@ import { push } from './push.ts';
 import { TargetReconciler } from './reconciler.ts';
 import { routes } from './routes.ts';
 import { lostNode, reconcilePushes, sessionEnded } from './session-ended.ts';
+import { kind } from './target.ts';
 
 /** Of events, as an example. */
 const payload = { target: { id: exampleId, name: 'Example', profile: 'source' } };
@@ -19,6 +22,7 @@ const payload = { target: { id: exampleId, name: 'Example', profile: 'source' } 
 export default definePlugin({
   id: 'multistream',
   summary: 'pushes broadcasts to multistream targets',
+  offers: [offer(storedKinds, () => ({ kind }))],
   needs: [authenticator, streams, services.pusher, services.transcoder],
   extends: [multistream],
   config,

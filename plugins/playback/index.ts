@@ -6,10 +6,11 @@ import { says } from '../../core/http/http.ts';
 import { json, storeFaults } from '../../core/http/operation.ts';
 import { gateFaults, playGate } from '../../core/http/play-gate.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
+import { openLimit } from '../../core/http/request-limits.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { findByName } from '../../core/vod/aliases.ts';
-import { deploymentPolicy, type Policy, policyProblems, shownPolicy } from '../protection/contract.ts';
+import { deploymentPolicy, type Policy, shownPolicy } from '../protection/contract.ts';
 import {
   neverReady,
   notReady,
@@ -37,10 +38,6 @@ export default definePlugin({
   id: 'playback',
   summary: 'playback info',
   config,
-  contradictions: ({ policy }) =>
-    policyProblems(policyIn(policy), { hasCountries: true, wrongUrl: () => undefined }).map(
-      (problem) => `policy.${problem}`,
-    ),
   offers: [
     offer(deploymentPolicy, (kit: { readonly config: Static<typeof config> }) => policyIn(kit.config.policy)),
   ],
@@ -89,10 +86,15 @@ export default definePlugin({
       const info: PlaybackInfo = { type, meta: { ...rest, ...(recording && { recording }), source } };
       return Response.json(info, { headers: { 'cache-control': 'no-cache' } });
     };
+    const admit = openLimit(kit);
     return new Elysia()
       .get(
         '/api/playback/:id',
-        ({ request, params }) => openly(() => answer(params.id, request)),
+        ({ request, params }) =>
+          openly(async () => {
+            await admit(request);
+            return answer(params.id, request);
+          }),
         says('Where a playback id, session or asset can be watched. No key is needed.', {
           name: 'getPlayback',
           isOpen: true,
@@ -100,7 +102,14 @@ export default definePlugin({
           path: { id: Type.String({ examples: ['6pukxh2m0ydr9h3q'] }) },
           answers: { 200: json(playbackSchema, 'How it is watched.') },
           faults: [
-            ...[...gateFaults, 'playback.not_found', notReady.code, neverReady.code, 'server.busy'],
+            ...[
+              ...gateFaults,
+              'playback.not_found',
+              notReady.code,
+              neverReady.code,
+              'server.busy',
+              'rate.limited',
+            ],
             ...storeFaults,
           ],
         }),

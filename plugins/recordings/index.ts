@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { exampleId } from '../../core/base/ids.ts';
+import { storedKinds } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
@@ -14,13 +15,14 @@ import { assets, films } from '../assets/contract.ts';
 import { playables } from '../playback/contract.ts';
 import { type PublishTerms, publishTerms, setFieldsFaults, stream, streams } from '../streams/contract.ts';
 import { taskKinds, tasks } from '../tasks/contract.ts';
+import { bytesRecorded } from './bytes-recorded.ts';
 import { config } from './config.ts';
 import { recordingFields } from './derived-fields.ts';
 import { abandonEffect, clearEffect, finishCounts, finishEffect, recordingTasks } from './finish.ts';
 import { assetDeleted, isRecorded, sessionChanged, sessionStarted } from './follow.ts';
 import { playbackFaults, playbackRoutes, recordedPlayable } from './playback.ts';
 import { reconciling } from './reconcile.ts';
-import { folderOf, recording } from './recording.ts';
+import { folderOf, recording, recordingKind } from './recording.ts';
 import { recordingFileRoutes } from './recording-files.ts';
 import { sweeping } from './sweep.ts';
 
@@ -49,6 +51,8 @@ export default definePlugin({
         isRecorded(session) ? { recording: { folder: folderOf(session.id) } } : {},
     ),
     offer(playables, recordedPlayable),
+    offer(storedKinds, () => ({ kind: recordingKind })),
+    offer(storedKinds, () => ({ kind: stream.kind, bytes: bytesRecorded })),
     offer(taskKinds, () => recordingTasks),
   ],
   actors: [recording],

@@ -9,6 +9,7 @@ import { profileProblems, type RenditionProfile, transcodeReasons } from '../../
 import { concerns } from '../health/contract.ts';
 import { type PublishTerms, publishTerms, stream, streams } from '../streams/contract.ts';
 import { type Profile, profileSchema, profilesField } from './contract.ts';
+import { encodingMeter } from './meter.ts';
 import { renditionConcern, renditionWatch } from './watch.ts';
 
 /** Profiles of one stream, or of the config. */
@@ -65,7 +66,11 @@ export default definePlugin({
     if (message.length > 0) throw new Fault('config.invalid', { status: 500, message });
     if (!kit.deployment.nodes.own.roles.includes('media')) return undefined;
     measureRenditions(kit);
-    return kit.use(streams).observe(renditionWatch(kit));
+    const { observe } = kit.use(streams);
+    const stops = [observe(renditionWatch(kit)), observe(encodingMeter(kit))];
+    return () => {
+      for (const stop of stops) stop();
+    };
   },
 });
 

@@ -1,6 +1,7 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
-import { Fault } from '../../core/base/fault.ts';
+import { Fault, hasCode } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
+import { accountLimitsOf } from '../../core/http/account-limits.ts';
 import type { PublishQuestion, Refusal } from '../../core/plugin/decide.ts';
 import { safeCalls } from '../../core/plugin/safe-calls.ts';
 import { services } from '../../core/plugin/services.ts';
@@ -84,6 +85,8 @@ async function admit(
   if (document.suspended) return suspended;
   const refusal = await kit.decide.publish?.(questionOf(request, { document, kit }));
   if (refusal) return refusedBy(refusal, { streamId: row.id, kit });
+  const beyond = await beyondLimits(document, kit);
+  if (beyond !== undefined) return { cause: 'not_allowed', message: beyond };
   // Streams that push to each other would otherwise take the key from the encoder.
   const busyKey = request.isPush ? 'refuse' : kit.config.busyKey;
   const token = uuid();
@@ -104,7 +107,7 @@ async function admit(
     const age = kit.clock.now() - context.stream.createdAt;
     const session = sessionFacts(context, kit.resources.fields(stream));
     return {
-      ...terms(session),
+      ...(await within(session.account, { terms: terms(session), kit })),
       granted: true,
       token,
       account: session.account,
@@ -126,6 +129,48 @@ async function admit(
       error,
     });
     return unavailable;
+  }
+}
+
+/** Why the limits of the account do not allow a broadcast. Limits that cannot be read now do not keep it away. */
+async function beyondLimits(document: StreamDocument, kit: StreamsKit): Promise<string | undefined> {
+  const { id: streamId, account, fields } = document;
+  const isRecorded = kit.resources.fields(stream).present(fields).record === true;
+  try {
+    return await accountLimitsOf(kit)?.publish({ streamId, account, isRecorded });
+  } catch (error) {
+    kit.log.warn('the limits of an account could not be read', { account, error });
+    return undefined;
+  }
+}
+
+/**
+ * The terms of a publish within the limits of its account: its share of live memory, and no renditions when it has encoded as much as
+ * it may. A limit that cannot be read now does not keep a broadcast away.
+ */
+async function within(
+  account: string,
+  { terms, kit }: { terms: ReturnType<PublishTerms>; kit: StreamsKit },
+): Promise<ReturnType<PublishTerms> & Pick<PublishGrant, 'liveBytes'>> {
+  const limits = accountLimitsOf(kit);
+  if (!limits) return terms;
+  const { profiles, ...others } = terms;
+  try {
+    const liveBytes = await limits.of(account, 'liveBytes');
+    const share = liveBytes === null ? {} : { liveBytes };
+    if (profiles === undefined) return { ...others, ...share };
+    const mayEncode = await limits.encode(account, 1).then(
+      () => true,
+      (error: unknown) => {
+        if (!hasCode(error, 'account.limit')) throw error;
+        kit.log.info('a broadcast has no renditions: its account has encoded as much as it may', { account });
+        return false;
+      },
+    );
+    return { ...others, ...share, ...(mayEncode && { profiles }) };
+  } catch (error) {
+    kit.log.warn('the limits of an account could not be read', { account, error });
+    return terms;
   }
 }
 

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { unlessRefused } from '../../core/base/fault.ts';
+import { storedKinds, usages } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { streamDescribers } from '../../core/plugin/events.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
@@ -21,6 +22,7 @@ import { presentForEvent } from './present.ts';
 import { internalRefused, RefusedPublishes, refusedPublishes } from './refused-publishes.ts';
 import { changeStream, routes } from './routes.ts';
 import { ownFields } from './schema.ts';
+import { broadcastUsage, liveUsage, streamUsage } from './usage.ts';
 
 /** Streams, their sessions, who may publish, and live playback. */
 export default definePlugin({
@@ -35,9 +37,10 @@ export default definePlugin({
   provides: [streams, refusedPublishes],
   resources: [{ ...stream, ownFields: Object.keys(ownFields) }],
   offers: [
-    offer(playables, livePlayable),
-    offer(playedFacts, playedStream),
+    ...[offer(playables, livePlayable), offer(playedFacts, playedStream)],
     offer(streamDescribers, describer),
+    offer(storedKinds, () => ({ kind: stream.kind })),
+    ...[offer(usages, streamUsage), offer(usages, broadcastUsage), offer(usages, liveUsage)],
   ],
   actors: [broadcast],
   emits: {

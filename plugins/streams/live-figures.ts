@@ -11,6 +11,8 @@ export interface LiveFigures extends Figures {
   /** Of the publish. */
   readonly token: string;
   readonly viewers: number;
+  /** Bytes of live memory. Absent in those of older nodes. */
+  readonly memory?: number;
   /** What is wrong elsewhere, and leaves the stream healthy. */
   readonly remarks?: readonly string[];
 }

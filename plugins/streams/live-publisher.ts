@@ -33,7 +33,7 @@ export function livePublisher(kit: StreamsKit) {
   let hasFailed = false;
 
   const figuresOf = (reading: LiveReading, now: number): LiveFigures => {
-    const { grant, figures, viewers } = reading;
+    const { grant, figures, viewers, memory = 0 } = reading;
     const { bytes, segments, duration, ingestRate, lastMediaAt, targetDuration } = figures;
     const issues = [...figures.issues];
     const remarks: string[] = [];
@@ -43,7 +43,17 @@ export function livePublisher(kit: StreamsKit) {
       remarks.push(...safely('remark', { call: () => observer.remark?.(reading, now) ?? [], otherwise: [] }));
     }
     return {
-      ...{ token: grant.token, bytes, segments, duration, ingestRate, lastMediaAt, targetDuration, viewers },
+      ...{
+        token: grant.token,
+        bytes,
+        segments,
+        duration,
+        ingestRate,
+        lastMediaAt,
+        targetDuration,
+        viewers,
+        memory,
+      },
       issues: issues.slice(0, maxIssues),
       ...(remarks.length > 0 && { remarks: remarks.slice(0, maxIssues) }),
     };

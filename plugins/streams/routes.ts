@@ -39,6 +39,7 @@ export function routes(kit: StreamsKit): AnyElysia {
     most: kit.config.maxStreams,
     count: (account) => kit.resources.count(stream.kind, { account, where: { role: 'parent' } }),
     full: () => tooManyStreams(kit.config.maxStreams),
+    limit: { name: 'streams', kit },
   });
   return new Elysia()
     .use(hlsRoutes(kit))
@@ -51,8 +52,8 @@ export function routes(kit: StreamsKit): AnyElysia {
         const body = (await creation.read(request)) as StreamBody;
         // First: preparing its fields may create resources of other plugins.
         if (!isRepeat || !(await kit.resources.get(stream.kind, id))) {
-          await places.admit(principal.accountId);
-          await create(body, { principal, id, kit }).catch(unlessThere);
+          const make = () => create(body, { principal, id, kit }).catch(unlessThere);
+          await places.making(principal.accountId, make);
         }
         return answer(id, { caller, principal, status: 201 });
       }),

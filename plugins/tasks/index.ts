@@ -1,14 +1,16 @@
 import { Fault } from '../../core/base/fault.ts';
 import { exampleId } from '../../core/base/ids.ts';
+import { storedKinds } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { offer } from '../../core/plugin/token.ts';
 import { config } from './config.ts';
 import { ipfsSettings, tasks } from './contract.ts';
 import { ipfsContradictions, ipfsSettingsOf } from './ipfs.ts';
 import { lane, laneReactions, lookEffect } from './lane.ts';
 import { routes } from './routes.ts';
 import { runEffect } from './run.ts';
-import { lostNode, making, task } from './task.ts';
+import { lostNode, making, task, taskKind } from './task.ts';
 
 /** Of events, as an example. */
 const payload = {
@@ -23,6 +25,7 @@ export default definePlugin({
   contradictions: ({ ipfs }) => ipfsContradictions(ipfs).map((problem) => `ipfs.${problem}`),
   needs: [authenticator],
   provides: [tasks, ipfsSettings],
+  offers: [offer(storedKinds, () => ({ kind: taskKind }))],
   actors: [task, lane],
   effects: { 'task.run': runEffect, 'task.look': lookEffect },
   reactions: laneReactions,

@@ -3,6 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../core/base/fault.ts';
 import { maxNameLength, nameSchema } from '../../core/base/name.ts';
 import { object } from '../../core/base/schema.ts';
+import { accountLimitsOf } from '../../core/http/account-limits.ts';
 import { type BodyReader, bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
 import { keyedRoutes } from '../../core/http/keyed.ts';
@@ -34,6 +35,7 @@ export function routes(kit: Kit): AnyElysia {
       if (problem !== undefined) throw new Fault('transcode.refused', { status: 422, message: problem });
       const { profile, name = nameOf(input, profile) } = body;
       const source = { type: 'transcode', inputAssetId } as const;
+      await accountLimitsOf(kit)?.encode(account, input.file.spec.duration);
       const given = { id, account, name, source, createdByTokenName, params: { profile } };
       return Response.json(await made.order(given, caller), { status: 201 });
     }),

@@ -1,6 +1,7 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { isRefusal } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
+import { accountLimitsOf } from '../../core/http/account-limits.ts';
 import { effect } from '../../core/plugin/plugin.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import { type Attempt, type AttemptOutcome, retryAt } from '../../machines/webhook-delivery.ts';
@@ -52,6 +53,10 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
     // Its format has no words for this event.
     if (body === undefined) return { outcome: 'over', entry: null };
 
+    // What is over its limit waits as for an endpoint that fails: nothing is sent, and nothing is lost.
+    const { host } = new URL(webhook.url);
+    if ((await accountLimitsOf(kit)?.attempt(account, host)) === false)
+      return deferred(event, { input, kit });
     const mayFail = !isFirst || (await kit.use(retries).hasRoom(webhookId));
     const lane = isFirst ? { lane: job.actor.slice(job.actor.indexOf('/') + 1) } : {};
     const leave = mayFail ? kit.use(endpoints).enter(webhook, lane) : undefined;

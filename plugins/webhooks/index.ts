@@ -1,5 +1,6 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { regularly } from '../../core/base/timing.ts';
+import { storedKinds, usages } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
@@ -17,13 +18,21 @@ import { sweepLog } from './purge.ts';
 import { registry, webhookRegistry } from './registry.ts';
 import { routes } from './routes.ts';
 import { streamDeliveries } from './stream-deliveries.ts';
+import { webhookKind } from './webhook.ts';
 
 /** Webhooks: an account's events, sent to its own addresses. */
 export default definePlugin({
   id: 'webhooks',
   summary: 'events sent to addresses of the account',
   config,
-  offers: [offer(deliveryLogs, streamDeliveries)],
+  offers: [
+    offer(deliveryLogs, streamDeliveries),
+    offer(storedKinds, () => ({ kind: webhookKind })),
+    offer(usages, ({ resources }: WebhooksKit) => ({
+      name: 'webhooks',
+      used: (account) => resources.count(webhookKind, { account }),
+    })),
+  ],
   needs: [authenticator, endpoints, formats, registry, retries, webhookCounts, services.volatile],
   provides: [endpoints, formats, registry, retries, webhookCounts, webhooks],
   actors: [lane, delivery],

@@ -35,6 +35,7 @@ export function webhookRegistry(kit: WebhooksKit): WebhookRegistry {
     most: config.maxPerAccount,
     count: (account) => resources.count(webhookKind, { account }),
     full: () => tooMany(config),
+    limit: { name: 'webhooks', kit },
   });
 
   const create: WebhookRegistry['create'] = async (owner, { id, body, format }) => {
@@ -43,13 +44,13 @@ export function webhookRegistry(kit: WebhooksKit): WebhookRegistry {
     if (streamId !== null) await checkStream(streamId, { owner, kit });
     const known = await own.find(id);
     if (known) return known;
-    await places.admit(owner.accountId);
     const createdAt = clock.now();
     const secrets = rotated([], sharedSecret, createdAt);
     const written = format === undefined ? {} : { format };
     const { accountId: account } = owner;
     const webhook = { id, account, name, url, events, streamId, ...written, secrets, createdAt };
-    return (await own.create([webhook])) === 'conflict' ? own.get(id) : webhook;
+    const create = () => own.create([webhook]);
+    return (await places.making(account, create)) === 'conflict' ? own.get(id) : webhook;
   };
 
   const remove: WebhookRegistry['remove'] = async (owner, id) => {

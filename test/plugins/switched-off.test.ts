@@ -108,6 +108,10 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
     const { body } = await w.request('GET', '/api/audit');
     expect(body).toEqual(expect.any(Array));
   },
+  async limits(w) {
+    const { body } = await w.request('GET', '/api/account/usage');
+    expect(body.streams).toEqual({ used: expect.any(Number), limit: null });
+  },
   async watch(w) {
     const page = await w.app.handle(new Request('http://localhost:8080/watch/6pukxh2m0ydr9h3q'));
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<html')]);

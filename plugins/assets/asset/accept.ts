@@ -8,7 +8,7 @@ import type { ReceivedFile } from '../../../core/ports/intake.ts';
 import type { VideoSpec } from '../../../core/ports/recorder.ts';
 import type { AssetsKit } from '../config.ts';
 import { type AssetFile, keysOf, type Original, specOf } from '../contract.ts';
-import { checkInspected } from '../uploads/permission.ts';
+import { checkInspected, countConversion } from '../uploads/permission.ts';
 import { folderOf } from './document.ts';
 
 /**
@@ -180,6 +180,7 @@ export async function acceptAny(
     if (!isConverted) throw new RefusedFile(error, couldBe);
     const { path, size } = file;
     const { foreign } = error;
+    await countConversion(work.assetId, { seconds: foreign.duration ?? 0, kit });
     const make = async (isAnew: boolean): Promise<AssetFile> => {
       const film = kit
         .use(services.converter)

@@ -41,21 +41,22 @@ export function making(kit: AssetsKit, { places }: { places: Quota }): Assets {
     ...{ begin, find, ordered: { asset: schema, task: taskSchema } },
     async order(given, caller) {
       const { id, account, name, source, userTags, createdByTokenName, secret, fields, ...task } = given;
-      await places.admit(account);
       await kit.use(services.intake).checkRoom(0);
       await checkPermission({ stage: 'request', account, assetId: id, name, source }, kit);
       const type = fileTasks[source.type];
       const taskId = fileTaskOf(id, type);
       const more = { userTags, createdByTokenName, fields };
-      // The task first: if this process dies now, the work of the task makes the asset. An asset without a task would wait for ever.
-      await kit.use(tasks).spawn({
-        ...{ id: taskId, account, type, name, outputAssetId: id, ...task },
-        ...(source.type === 'transcode' && { inputAssetId: source.inputAssetId }),
-        ...(createdByTokenName !== undefined && { createdByTokenName }),
-        // As one text, because every text in a secret is removed from the messages of the task.
-        secret: { ...secret, asset: JSON.stringify(more) },
+      await places.making(account, async () => {
+        // The task first: if this process dies now, the work of the task makes the asset. An asset without a task would wait for ever.
+        await kit.use(tasks).spawn({
+          ...{ id: taskId, account, type, name, outputAssetId: id, ...task },
+          ...(source.type === 'transcode' && { inputAssetId: source.inputAssetId }),
+          ...(createdByTokenName !== undefined && { createdByTokenName }),
+          // As one text, because every text in a secret is removed from the messages of the task.
+          secret: { ...secret, asset: JSON.stringify(more) },
+        });
+        await begin(given);
       });
-      await begin(given);
       const row = await assetRow(id, kit);
       if (!row) throw assetNotFound(id);
       return { asset: await present(assetOf(row), caller), task: await kit.use(tasks).show(taskId) };

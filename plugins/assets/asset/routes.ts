@@ -132,12 +132,14 @@ function isDeleted(error: unknown): boolean {
 }
 
 /** Limits the assets of an account. All routes of a node that make assets share it. */
-export function assetPlaces({ resources, clock, config }: AssetsKit): Quota {
+export function assetPlaces(kit: AssetsKit): Quota {
+  const { resources, clock, config } = kit;
   return quota({
     clock,
     most: config.maxPerAccount,
     count: (account) => resources.count(assetKind, { account }),
     full: () => tooMany(config.maxPerAccount),
+    limit: { name: 'assets', kit },
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Fault } from '../../../core/base/fault.ts';
+import { Fault } from '../../../core/base/fault.ts';
 import { faultMaker, faultsOf } from '../../../core/plugin/fault-table.ts';
 import {
   finalReasons,
@@ -30,8 +30,16 @@ export function broken(message: string, options: { retryAfter?: number } = {}): 
   return fault('import.broken', sentence(message), options);
 }
 
+/** The Fault `import.failed` of a file that is larger than it may be. */
+export class TooLargeFile extends Fault {
+  constructor(most: number) {
+    const message = sentence(`it is larger than ${most} bytes (plugins.assets.maxImportSize)`);
+    super('import.failed', { status: importFaults['import.failed'].status, message, retry: false });
+  }
+}
+
 export function tooLarge(most: number): Fault {
-  return failed(`it is larger than ${most} bytes (plugins.assets.maxImportSize)`);
+  return new TooLargeFile(most);
 }
 
 function sentence(message: string): string {

@@ -17,7 +17,9 @@ import { settle } from '../asset/making.ts';
 import { assetName, type ShownAsset, shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { assetResource, assets, orderFaults, outputOf } from '../contract.ts';
+import { receiveBound } from '../uploads/permission.ts';
 import { download } from './download.ts';
+import { TooLargeFile } from './faults.ts';
 import { type Source, sourceOf } from './source.ts';
 import { transferLimits } from './transfer.ts';
 
@@ -116,12 +118,15 @@ async function run(work: TaskWork, kit: AssetsKit): Promise<TaskResult> {
   try {
     const { outbound, clock, config } = kit;
     const come = comeStage(await isNormalised(kit));
+    const { most, instead } = await receiveBound(account, { most: bytesOf(config.maxImportSize), kit });
     file = await download(source, {
       ...{ outbound, clock, account, signal, limits: transferLimits },
       intake: kit.use(services.intake),
-      most: bytesOf(config.maxImportSize),
+      most,
       time: milliseconds(config.importTime),
       progress: (fraction) => work.progress(fraction * come),
+    }).catch(async (error: unknown) => {
+      throw error instanceof TooLargeFile ? await instead(error) : error;
     });
     const { id, name } = asset;
     const storing = () => work.progress(stage.storing);
@@ -142,6 +147,8 @@ function isFinal(error: unknown): error is Fault {
   return finalCodes.some((code) => hasCode(error, code));
 }
 
-const finalCodes = ['import.failed', 'upload.refused', 'upload.not_allowed', 'conversion.refused'];
+const finalCodes = [
+  ...['import.failed', 'upload.refused', 'upload.not_allowed', 'conversion.refused', 'account.limit'],
+];
 
 const deleted: TaskResult = { outcome: 'failed', message: 'The asset of this import was deleted.' };

@@ -51,7 +51,7 @@ export const uploadFaults = {
 /** Codes of a route that receives a file: of the attempt, of the intake, and of storing the file. */
 export const tryFaults = [
   ...['upload.accepted', 'upload.cancelled', 'upload.busy', 'upload.refused', 'upload.too_many'],
-  ...['upload.not_allowed', 'decision.unavailable', 'server.busy'],
+  ...['upload.not_allowed', 'account.limit', 'decision.unavailable', 'server.busy'],
 ];
 export const intakeFaults = [
   ...['intake.broken', 'intake.silent', 'intake.slow', 'intake.full', 'intake.unavailable'],

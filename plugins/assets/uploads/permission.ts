@@ -1,15 +1,20 @@
+import { accountLimitsOf } from '../../../core/http/account-limits.ts';
 import { type UploadQuestion, undecided } from '../../../core/plugin/decide.ts';
 import type { VideoSpec } from '../../../core/ports/recorder.ts';
-import { assetOf, assetRow } from '../asset/document.ts';
+import { type AssetDocument, assetOf, assetRow } from '../asset/document.ts';
 import type { AssetsKit } from '../config.ts';
 import { uploadFault } from './faults.ts';
 
-/** Asks the plugins that decide about uploads. Faults `upload.not_allowed` (403) with their reason, `decision.unavailable` (503). */
+/**
+ * Whether the file fits into the storage of the account, and what plugins that decide about uploads say. A complete file is counted.
+ * Faults `account.limit` (409), `upload.not_allowed` (403) with the reason of the plugin, `decision.unavailable` (503).
+ */
 export async function checkPermission(question: UploadQuestion, kit: AssetsKit): Promise<void> {
+  const { account, assetId: asset, stage, size = 1 } = question;
+  await accountLimitsOf(kit)?.store(account, { bytes: size, isTaken: stage === 'inspected' });
   const refusal = await kit.decide.upload?.(question);
   if (!refusal) return;
   if (refusal.isFailure) throw undecided();
-  const { assetId: asset, stage } = question;
   kit.log.info('a plugin refused an upload', { asset, stage, by: refusal.plugin, reason: refusal.reason });
   throw uploadFault('upload.not_allowed', refusal.reason, { retry: false });
 }
@@ -19,11 +24,47 @@ export async function checkInspected(
   assetId: string,
   { size, spec, kit }: { readonly size: number; readonly spec: VideoSpec; readonly kit: AssetsKit },
 ): Promise<void> {
-  if (!kit.decide.upload) return;
-  const row = await assetRow(assetId, kit);
-  // Deleted meanwhile: the file gets no asset.
-  if (!row) return;
-  const { account, name, source } = assetOf(row);
+  const document = await documentOf(assetId, kit);
+  if (!document) return;
+  const { account, name, source } = document;
   if (source.type === 'recording') return;
   await checkPermission({ stage: 'inspected', account, assetId, name, source, size, spec }, kit);
+}
+
+/** Counts the conversion of a film of so many seconds. Fault `account.limit` (409). */
+export async function countConversion(
+  assetId: string,
+  { seconds, kit }: { readonly seconds: number; readonly kit: AssetsKit },
+): Promise<void> {
+  const document = await documentOf(assetId, kit);
+  if (document) await accountLimitsOf(kit)?.encode(document.account, seconds);
+}
+
+/** The most bytes that may be received for an account, and the fault for more. */
+export interface ReceiveBound {
+  readonly most: number;
+  /** What is thrown in the place of `error`, which says that more than `most` came. */
+  instead(error: unknown): Promise<unknown>;
+}
+
+/** `most` of the deployment, or what still fits into the storage of the account: a file is cut off there while it comes. */
+export async function receiveBound(
+  account: string,
+  { most, kit }: { readonly most: number; readonly kit: AssetsKit },
+): Promise<ReceiveBound> {
+  const limits = accountLimitsOf(kit);
+  const room = (await limits?.room(account)) ?? Number.POSITIVE_INFINITY;
+  if (!limits || room >= most) return { most, instead: async (error) => error };
+  const fits = () => limits.store(account, { bytes: room + 1, isTaken: false });
+  return { most: room, instead: (error) => fits().then(() => error, unchanged) };
+}
+
+function unchanged(fault: unknown): unknown {
+  return fault;
+}
+
+/** Undefined when it was deleted meanwhile: the file gets no asset. */
+async function documentOf(assetId: string, kit: AssetsKit): Promise<AssetDocument | undefined> {
+  const row = await assetRow(assetId, kit);
+  return row && assetOf(row);
 }

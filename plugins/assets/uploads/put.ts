@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { bytesOf } from '../../../core/base/config-fields.ts';
+import { hasCode } from '../../../core/base/fault.ts';
 import { uuid } from '../../../core/base/ids.ts';
 import { authenticator } from '../../../core/http/auth.ts';
 import { hold } from '../../../core/http/hold.ts';
@@ -15,7 +16,7 @@ import { shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { fileTaskOf } from '../contract.ts';
 import { accepted, cancelled, intakeFaults, revoked, stopping, storingFaults, tryFaults } from './faults.ts';
-import { checkPermission } from './permission.ts';
+import { checkPermission, receiveBound } from './permission.ts';
 import { leastPace, lengthOf, progressOf, type Try, type UploadTries } from './tries.ts';
 import { uploading } from './uploading.ts';
 import { type SignedFor, signedQuery, type UploadUrls } from './url.ts';
@@ -31,7 +32,7 @@ export function uploader(
 
   const attempt = async (
     request: Request,
-    { of, by }: { of: Try; by: Pick<SignedFor, 'keyId'> },
+    { of, by, account }: { of: Try; by: Pick<SignedFor, 'keyId'>; account: string },
   ): Promise<AssetDocument> => {
     const { taskId, workId } = of;
     const ending = new AbortController();
@@ -41,10 +42,11 @@ export function uploader(
     kit.signal.addEventListener('abort', stop);
     const unsubscribe = kit.use(authenticator).onRevoked(by, () => ending.abort(revoked));
     let file: ReceivedFile | undefined;
+    const bound = await receiveBound(account, { most, kit });
     try {
       const watch = { taskId, workId, expected, to: comeStage(await isNormalised(kit)) };
       file = await intake.receive(request.body, {
-        most,
+        most: bound.most,
         ...(expected !== undefined && { expected }),
         least: leastPace(kit),
         signal: ending.signal,
@@ -53,6 +55,8 @@ export function uploader(
       unsubscribe();
       // All bytes are here: from now on it continues without the client.
       return await tries.take(file, { of, name: workId, signal: ending.signal });
+    } catch (error) {
+      throw hasCode(error, 'intake.too_large') ? await bound.instead(error) : error;
     } finally {
       unsubscribe();
       kit.signal.removeEventListener('abort', stop);
@@ -83,7 +87,7 @@ export function uploader(
       letGo = hold(request);
       try {
         await tries.awaitAnew(document);
-        return await attempt(request, { of, by });
+        return await attempt(request, { of, by, account });
       } catch (error) {
         throw await tries.ended(error, of);
       }

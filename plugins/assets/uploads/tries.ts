@@ -116,7 +116,9 @@ export function isFinal(error: unknown): boolean {
   return finalCodes.some((code) => hasCode(error, code));
 }
 
-const finalCodes = ['upload.refused', 'upload.not_allowed', 'intake.too_large', 'conversion.refused'];
+const finalCodes = [
+  ...['upload.refused', 'upload.not_allowed', 'intake.too_large', 'conversion.refused', 'account.limit'],
+];
 
 /** Limits the concurrent uploads of this node, in total and per account. */
 function uploadPlaces({ uploads, uploadsPerAccount }: AssetsKit['config']) {

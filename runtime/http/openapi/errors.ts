@@ -19,8 +19,10 @@ export function faultsOf(method: string, operation: Operation): string[] {
   ];
 }
 
-const ofKeys = ['auth.missing', 'auth.invalid', 'auth.origin_not_allowed', 'auth.not_allowed'];
-const ofWrites = ['store.full', 'server.stopping'];
+const ofKeys = [
+  ...['auth.missing', 'auth.invalid', 'auth.origin_not_allowed', 'auth.not_allowed', 'rate.limited'],
+];
+const ofWrites = ['store.full', 'server.stopping', 'account.limit'];
 const ofRepeats = [
   ...['idempotency.key_invalid', 'idempotency.key_reused', 'idempotency.running', 'idempotency.too_many'],
 ];
@@ -92,10 +94,20 @@ const retryAfter = {
     schema: { type: 'integer', minimum: 0 },
   },
 };
+const rate = {
+  RateLimit: {
+    description: '`r`: what is left; `t`: seconds until all of it is there again (of `rate.limited`).',
+    schema: { type: 'string' },
+  },
+  'RateLimit-Policy': {
+    description: '`q`: the most at once; `w`: seconds in which it comes back.',
+    schema: { type: 'string' },
+  },
+};
 const headers: Record<number, Record<string, unknown>> = {
   401: { 'WWW-Authenticate': { description: 'Always.', schema: { const: 'Bearer' } } },
   404: retryAfter,
   409: retryAfter,
-  429: retryAfter,
+  429: { ...retryAfter, ...rate },
   503: retryAfter,
 };

@@ -18,11 +18,10 @@ import {
 } from '../../../core/ports/media.ts';
 import { readPem } from '../../base/read-pem.ts';
 import type { OutputConfig } from '../live/config.ts';
-import type { Ingest } from '../live/ingest.ts';
 import { BufferPool } from '../live/pool.ts';
 import { Waiters } from '../live/waiters.ts';
 import type { PluginMedia } from '../plugins/plugin-media.ts';
-import { MemoryBudget } from '../publish/memory-budget.ts';
+import { MemoryBudget, type MemoryShare } from '../publish/memory-budget.ts';
 import { OwnDelay } from '../publish/own-delay.ts';
 import type { MediaSink } from '../publish/sink.ts';
 import type { PushRelay } from '../push/relay.ts';
@@ -33,6 +32,7 @@ import type { PublishEnd, RtmpConfig } from '../rtmp/session.ts';
 import { Broadcast, type BroadcastAttachment } from './broadcast.ts';
 import { Closings } from './closings.ts';
 import { Numbers } from './numbers.ts';
+import { Running } from './running.ts';
 import { ViewerCount } from './viewer-count.ts';
 
 /** Segment buffers kept for reuse, bytes; further ones are freed at once. */
@@ -131,13 +131,14 @@ class InProcessMedia implements Media {
   }
 
   readings(): LiveReading[] {
-    return [...this.#outputs.values()].map(({ broadcast: { output }, publish, latest, viewers }) => ({
+    return [...this.#outputs.values()].map(({ broadcast: { output }, publish, latest, viewers, memory }) => ({
       grant: latest,
       isPublishing: publish !== undefined,
       isDelayed: this.#delay.isRecent(this.#clock.now()),
       figures: output.figures() ?? noFigures,
       vitals: output.vitals() ?? noVitals,
       viewers: viewers.count(this.#clock.now()),
+      memory: memory.held,
     }));
   }
 
@@ -205,10 +206,11 @@ class InProcessMedia implements Media {
 
   #open(grant: PublishGrant): Airing {
     const { clock, log, pusher, transcoder, plugins } = this.#options;
+    const memory = this.#memory.open(grant.account);
     const broadcast = new Broadcast({
       clock,
       pool: this.#pool,
-      memory: this.#memory.open(),
+      memory,
       delay: this.#delay,
       relay: pusher?.relayFor(grant.playbackId),
       relayOf: pusher && ((profile) => pusher.relayFor(grant.playbackId, profile)),
@@ -219,7 +221,9 @@ class InProcessMedia implements Media {
       config: this.#config,
     });
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
-    const airing = { broadcast, publish: undefined, latest: grant, viewers: new ViewerCount({ seed }) };
+    const viewers = new ViewerCount({ seed });
+    const airing: Airing = { broadcast, publish: undefined, latest: grant, viewers, memory };
+    memory.onEvicted = () => this.#evict(airing);
     this.#outputs.set(grant.playbackId, airing);
     return airing;
   }
@@ -236,6 +240,7 @@ class InProcessMedia implements Media {
     const last = this.#numbers.lastOf(granted.playbackId);
     const airing = known ?? this.#open(grant);
     airing.publish = airing.latest = granted;
+    if (granted.account !== undefined) this.#memory.bound(granted.account, granted.liveBytes);
     const sink = airing.broadcast.attach({
       grant,
       // A grant without a publish skips a number. While the playlist is still there, viewers must not jump forward because of that.
@@ -263,12 +268,32 @@ class InProcessMedia implements Media {
     // Grants may arrive here in another order than they were given: the newest has the output.
     if (current !== undefined && current.discontinuitySequence > granted.discontinuitySequence)
       return 'Another broadcast with the same key took over.';
-    if (known !== undefined || !this.#memory.isSpent) return undefined;
+    if (known !== undefined || this.#memory.mayBegin(granted.account, granted.liveBytes)) return undefined;
+    if (!this.#memory.isSpent)
+      return `The account has used up its live memory (liveBytes). End another broadcast first.`;
     this.#options.log.warn('a broadcast was refused: live media holds all the memory it may (hls.memory)', {
       streamId: granted.streamId,
       held: this.#memory.held,
     });
     return 'The server has no memory left for another broadcast. Try again later.';
+  }
+
+  /** Ends a broadcast at once, with its playlist: another one needs its memory. */
+  #evict({ broadcast, publish, latest, memory }: Airing): void {
+    const { streamId, account, playbackId, token } = latest;
+    const { held } = memory;
+    this.#options.log.warn(
+      'a broadcast was ended: it was the largest of an account that holds too much live memory',
+      {
+        ...{ streamId, account, held },
+      },
+    );
+    this.#numbers.keep(latest, broadcast.output.reached);
+    this.#outputs.delete(playbackId);
+    // The second call does not wait for renditions: the memory is needed now.
+    void broadcast.end();
+    void broadcast.end();
+    if (publish) this.#listener?.close(token, evicted);
   }
 
   #recordingOf(grant: PublishGrant): Pick<BroadcastAttachment, 'recording'> {
@@ -312,43 +337,7 @@ interface Airing {
   /** Of the publish that came last, running or not. */
   latest: PublishGrant;
   readonly viewers: ViewerCount;
-}
-
-/** A publish that has attached and not ended. */
-class Running {
-  /** Something of it can be watched. */
-  hasBegun = false;
-  readonly #grant: PublishGrant;
-  readonly #of: { sink: Ingest; request: PublishRequest; handlers: MediaHandlers };
-  /** Bytes in the last report. */
-  #reported = 0;
-
-  constructor(grant: PublishGrant, of: { sink: Ingest; request: PublishRequest; handlers: MediaHandlers }) {
-    this.#grant = grant;
-    this.#of = of;
-  }
-
-  get figures(): Figures {
-    return this.#of.sink.figures();
-  }
-
-  get hasNews(): boolean {
-    return this.figures.bytes > this.#reported;
-  }
-
-  report(type: 'playable' | 'progress'): void {
-    const { figures } = this;
-    this.#reported = figures.bytes;
-    this.#of.handlers.report({ type, grant: this.#grant, figures });
-  }
-
-  /** For the log. Never the request itself: it holds the stream key. */
-  fields(): Readonly<Record<string, unknown>> {
-    const { streamId, sessionId } = this.#grant;
-    const { sink, request } = this.#of;
-    const { connection, address } = request;
-    return { streamId, sessionId, connection, address, encoder: sink.encoder, codecs: sink.codecs };
-  }
+  readonly memory: MemoryShare;
 }
 
 export interface InProcessMediaOptions {
@@ -374,6 +363,10 @@ export interface InProcessMediaOptions {
     readonly memory: number;
   };
 }
+
+/** What the encoder is told. */
+const evicted =
+  'The account holds more live memory than its share, and this was its largest broadcast. Lower the bitrate, or end another broadcast.';
 
 function rejected(message: string): PublishRefusal {
   return { granted: false, reason: 'rejected', message };

@@ -1,0 +1,21 @@
+import type { Principal } from '../../core/http/auth.ts';
+import { bodyBytes } from '../../core/http/body.ts';
+import type { CountedLimits } from './accounts.ts';
+
+/** Bytes of a change that an account may always make: to suspend a stream, or to shorten what it has. */
+const smallChange = 1024;
+
+/**
+ * Counts what a request brings to be stored: names, tags, parameters of tasks. What it replaces or does not store is counted too,
+ * until the next sum of all that is stored. Rejects with 409 `account.limit`.
+ */
+export async function checkDocument(
+  request: Request,
+  { principal: { accountId }, limits }: { principal: Principal; limits: CountedLimits },
+): Promise<void> {
+  if ((await limits.of(accountId, 'storedBytes')) === null) return;
+  const length = request.headers.get('content-length');
+  const bytes = length === null ? (await bodyBytes(request)).byteLength : Number(length) || 0;
+  if (bytes === 0 || (request.method !== 'POST' && bytes <= smallChange)) return;
+  await limits.store(accountId, { bytes, isTaken: true });
+}

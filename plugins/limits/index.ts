@@ -1,0 +1,84 @@
+import { accountLimits, storedKinds, usages } from '../../core/http/account-limits.ts';
+import { authenticator } from '../../core/http/auth.ts';
+import { requestLimits } from '../../core/http/request-limits.ts';
+import { definePlugin } from '../../core/plugin/plugin.ts';
+import { field } from '../../core/plugin/resource.ts';
+import { offer, token } from '../../core/plugin/token.ts';
+import { account, accounts } from '../accounts/contract.ts';
+import { countedLimits, countingLimits } from './accounts.ts';
+import { AttemptCounts } from './attempts.ts';
+import { config, type LimitsKit, limitsSchema } from './config.ts';
+import { checkDocument } from './documents.ts';
+import { EncodingUse } from './encoding.ts';
+import { Beginnings } from './publish.ts';
+import { type RateLimits, rateLimits } from './requests.ts';
+import { usageRoutes } from './usage.ts';
+
+/** What this plugin counts by itself. */
+interface Counts {
+  readonly encoding: EncodingUse;
+  readonly attempts: AttemptCounts;
+  readonly rates: RateLimits;
+}
+
+const counts = token<Counts>('limits.counts');
+
+/** How old the sum of stored bytes may be that is shown, ms. */
+const shownAge = 2000;
+
+/** No client and no account takes what belongs to all: rates of requests, and limits of accounts. */
+export default definePlugin({
+  id: 'limits',
+  summary: 'limits of requests and accounts',
+  config,
+  needs: [accounts, authenticator, counts, countedLimits],
+  provides: [counts, countedLimits],
+  extends: [
+    // Absent where it was not set: the limits of the deployment hold.
+    field(account, 'limits', { schema: limitsSchema, initial: undefined }),
+  ],
+  offers: [
+    offer(accountLimits, (kit: LimitsKit) => kit.use(countedLimits)),
+    offer(requestLimits, requestsOf),
+    offer(storedKinds, () => ({ kind: 'api-token' })),
+    offer(usages, (kit: LimitsKit) => ({
+      name: 'storedBytes',
+      used: (id) => kit.use(countedLimits).stored.used(id, shownAge),
+    })),
+    offer(usages, (kit: LimitsKit) => ({
+      name: 'encodingSeconds',
+      used: (id) => kit.use(counts).encoding.used(id),
+    })),
+    offer(usages, (kit: LimitsKit) => ({
+      name: 'webhookAttempts',
+      used: async (id) => kit.use(counts).attempts.most(id),
+    })),
+  ],
+  routes: usageRoutes,
+  start(kit) {
+    const encoding = new EncodingUse(kit);
+    const attempts = new AttemptCounts(kit.clock);
+    const rates = rateLimits(kit);
+    kit.provide(counts, { encoding, attempts, rates });
+    const beginnings = new Beginnings();
+    kit.provide(countedLimits, countingLimits(kit, { encoding, attempts, beginnings }));
+    return async () => {
+      rates.stop();
+      await encoding.stop();
+    };
+  },
+});
+
+function requestsOf(kit: LimitsKit) {
+  const { rates } = kit.use(counts);
+  const limits = kit.use(countedLimits);
+  const { unknown, open } = rates;
+  const keyed: typeof rates.keyed = (request, principal) => {
+    const waits = rates.keyed(request, principal);
+    // Most requests only read: they go on at once.
+    if (request.method === 'GET' || request.method === 'HEAD' || request.body === null) return waits;
+    const check = () => checkDocument(request, { principal, limits });
+    return waits ? waits.then(check) : check();
+  };
+  return { keyed, unknown, open };
+}

@@ -1,0 +1,117 @@
+import { Fault } from '../../core/base/fault.ts';
+import type { Counter } from '../../core/base/metrics.ts';
+import { networkOf } from '../../core/base/network.ts';
+import { noteRate, type RequestLimits } from '../../core/http/request-limits.ts';
+import type { Rate } from './bucket.ts';
+import { Buckets } from './buckets.ts';
+import type { LimitsKit } from './config.ts';
+
+/** Buckets in memory, of keys and of addresses each; about 200 bytes. */
+const maxBuckets = 20_000;
+/** Requests that wait for their turn on this node, with a key and without each. */
+const maxWaiting = 1024;
+/** Cost of a request that changes something: a commit to the store. */
+const writeCost = 2;
+/** Rows of a list that cost as much as one request. */
+const rowsPerCost = 100;
+/** Bytes of a body that cost as much as one request. */
+const bytesPerCost = 32_768;
+/** Of a request whose key is missing or wrong. */
+const unknownCost = 5;
+
+export interface RateLimits extends RequestLimits {
+  /** Lets all go on that wait. */
+  stop(): void;
+}
+
+/** One token bucket for each API key, and one for each address that comes without one. Of this node alone. */
+export function rateLimits(kit: LimitsKit): RateLimits {
+  const { config } = kit;
+  const refused = kit.metrics.counter(
+    'millrace_limits_refused_total',
+    'Requests that were answered 429 `rate.limited`, by what they were counted for.',
+  );
+  const keys = limiter(kit, {
+    name: 'key',
+    rate: { perSecond: config.keyRate, burst: config.keyBurst },
+    refused: refused.with({ by: 'key' }),
+    whose: 'with this API key (plugins.limits.keyRate)',
+  });
+  const addresses = limiter(kit, {
+    name: 'address',
+    rate: { perSecond: config.addressRate, burst: config.addressBurst },
+    refused: refused.with({ by: 'address' }),
+    whose: 'from this address without a valid API key (plugins.limits.addressRate)',
+  });
+  const fromAddress = (request: Request, cost: number) => {
+    const { address } = kit.caller(request);
+    return address === undefined ? undefined : addresses.pass(request, { client: networkOf(address), cost });
+  };
+  return {
+    // The bootstrap key has none: it is the operator's, who would lock out himself.
+    keyed: (request, { keyId }) =>
+      keyId === undefined ? undefined : keys.pass(request, { client: keyId, cost: costOf(request) }),
+    unknown: (request) => fromAddress(request, unknownCost),
+    open: (request) => fromAddress(request, costOf(request)),
+    stop() {
+      keys.stop();
+      addresses.stop();
+    },
+  };
+}
+
+/** What a request costs, in tokens. */
+export function costOf({ method, url, headers }: Request): number {
+  if (method === 'GET' || method === 'HEAD') {
+    const rows = Number(/[?&]limit=(\d{1,4})(?:&|$)/.exec(url)?.[1] ?? 0);
+    return Math.max(1, Math.ceil(rows / rowsPerCost));
+  }
+  return writeCost + Math.floor(Number(headers.get('content-length') ?? 0) / bytesPerCost || 0);
+}
+
+interface LimiterOptions {
+  /** Of the policy, in the headers. */
+  readonly name: string;
+  readonly rate: Rate;
+  readonly refused: Counter;
+  /** Of which requests there were too many. */
+  readonly whose: string;
+}
+
+function limiter({ clock }: LimitsKit, { name, rate, refused, whose }: LimiterOptions) {
+  const buckets = new Buckets({ most: maxBuckets });
+  const policy = `"${name}";q=${rate.burst};w=${Math.max(1, Math.round(rate.burst / rate.perSecond))}`;
+  /** Lets each go on that waits. */
+  const waiting = new Set<() => void>();
+  const pass = (request: Request, { client, cost }: { client: string; cost: number }) => {
+    const now = clock.now();
+    const bucket = buckets.of(client, { rate, now });
+    const verdict = bucket.take(rate, { cost, now, mayHold: waiting.size < maxWaiting });
+    const { remaining, reset } = bucket.left(rate);
+    noteRate(request, { policy, limit: `"${name}";r=${remaining};t=${reset}` });
+    if ('retryAfter' in verdict) {
+      const { retryAfter } = verdict;
+      refused.add();
+      const message = `Too many requests ${whose}. Repeat it in ${retryAfter} s, as \`Retry-After\` says.`;
+      throw new Fault('rate.limited', { status: 429, message, retryAfter });
+    }
+    if (verdict.wait === 0) return undefined;
+    return new Promise<void>((resolve) => {
+      bucket.held += 1;
+      const goOn = () => {
+        cancel();
+        waiting.delete(goOn);
+        bucket.held -= 1;
+        resolve();
+      };
+      const cancel = clock.at(now + verdict.wait, goOn);
+      waiting.add(goOn);
+    });
+  };
+  return {
+    pass,
+    stop() {
+      for (const goOn of waiting) goOn();
+    },
+  };
+}
