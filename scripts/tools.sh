@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes sure that tools are on this machine: `sh scripts/tools.sh <ffmpeg|chromium|font|gstreamer|librtmp|nginx|jq|php|x264enc|redis|java|maven …>`.
+# Makes sure that tools are on this machine: `sh scripts/tools.sh <ffmpeg|chromium|font|gstreamer|librtmp|nginx|jq|php|x264enc|webkit|redis|java|maven …>`.
 # Looks first; installs only what is missing, with the system's package manager and only where it may (root, or sudo
 # without a password). Otherwise one line says what to install, and it exits 1.
 set -u
@@ -16,6 +16,7 @@ has_librtmp() { find /usr/lib* /lib* /usr/local/lib* -name 'librtmp.so.1' 2>/dev
 has_jq() { has jq; }
 has_php() { has php; }
 has_x264enc() { gst-inspect-1.0 --exists x264enc 2>/dev/null; }
+has_webkit() { has WebKitWebDriver && has Xvfb && gst-inspect-1.0 --exists hlsdemux 2>/dev/null && gst-inspect-1.0 --exists avdec_h264 2>/dev/null; }
 # With its RTMP module, which is a package of its own.
 has_nginx() { [ -x /usr/sbin/nginx ] && find /usr/lib/nginx /usr/lib64/nginx /usr/share/nginx -name 'ngx_rtmp_module.so' 2>/dev/null | grep -q .; }
 # Debian's redis-tools holds the whole program (test/kit/engines/redis.ts); its redis-server would start a service.
@@ -43,6 +44,7 @@ if [ "$root" != no ]; then
     apt-cache show "$java" >/dev/null 2>&1 || java=default-jre-headless
     gst=gstreamer1.0
     packages=$(echo "$missing" | sed "s/font /fonts-dejavu-core /; s/librtmp /librtmp1 /; s/nginx /nginx libnginx-mod-rtmp /; s/redis /redis-tools /; s/php /php-cli /; s/x264enc /$gst-plugins-ugly /; s/java /$java /;
+      s/webkit /webkit2gtk-driver xvfb $gst-tools $gst-plugins-base $gst-plugins-good $gst-plugins-bad $gst-libav /;
       s/gstreamer /$gst-tools $gst-plugins-base $gst-plugins-good $gst-plugins-bad glib-networking /")
     export DEBIAN_FRONTEND=noninteractive
     $root apt-get install -yq --no-install-recommends $packages </dev/null >&2
