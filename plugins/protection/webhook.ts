@@ -38,9 +38,13 @@ export interface Asking {
 
 export type Ask = (question: Question & Asking) => Promise<Answer>;
 
-/** Time for an answer, and for a slot, ms. */
-const timeout = 3000;
+/** Time for a slot and the answer, ms: what is said here is said before `decisions.timeout`, 3 s, makes it a failure of the plugin. */
+const timeout = 2800;
+/** Of that, for a slot. */
+const patience = 1500;
 const maxAnswerBytes = 4096;
+/** A wait for a slot that leaves too little time to tell whether a server is away, ms. */
+const notable = 100;
 /** How long a yes counts, s: what its `maxAge` says, or by default. */
 const defaultAge = 60;
 const longestAge = 86_400;
@@ -61,8 +65,7 @@ const mostOfAddress = 8;
 const mostWaiting = 2000;
 
 /** Answers in memory. Strangers with made-up tokens get a no, which never takes the room of a yes. */
-const yesBytes = 16 * 1_048_576;
-const noBytes = 2 * 1_048_576;
+const cacheBytes = { yes: 16 * 1_048_576, no: 2 * 1_048_576 };
 const entryBytes = 250;
 
 /** Characters of a text in a question. */
@@ -72,27 +75,31 @@ const maxToken = 4096;
 type AskerKit = Pick<Kit, 'clock' | 'log' | 'outbound' | 'signal'>;
 
 /** Asks servers of accounts. Their answers are remembered, and no account can keep the others from asking. */
-export function asker(kit: AskerKit): Ask {
+export function asker(kit: AskerKit, bytes = cacheBytes): Ask {
   const { clock } = kit;
-  const yes = new ByteLru<Answer>({ bytes: yesBytes });
-  const no = new ByteLru<Answer>({ bytes: noBytes });
+  const yes = new ByteLru<Answer>({ bytes: bytes.yes });
+  const no = new ByteLru<Answer>({ bytes: bytes.no });
   const running = new Map<string, Promise<Answer>>();
-  const slots = new Slots({ clock, most: mostWaiting, patience: timeout });
+  const slots = new Slots({ clock, most: mostWaiting, patience });
   const hosts = new Hosts();
 
   const askNow = async (question: Question & Asking, key: string): Promise<Answer> => {
     const { url, account, onError, isFresh } = question;
     const host = `${account} ${new URL(url).host}`;
-    if (hosts.isResting(host, clock.now())) return failed(onError, 'it has failed several times in a row');
+    const from = clock.now();
+    if (hosts.isResting(host, from)) return failed(onError, 'it has failed several times in a row');
     const leave = await slots.enter(sharesOf(question, host));
     if (!leave) return busy;
     try {
       if (!hosts.mayAsk(host, clock.now())) return failed(onError, 'it has failed several times in a row');
-      const answer = await send(question, kit);
+      const waited = clock.now() - from;
+      const answer = await send(question, { ...kit, timeout: timeout - waited });
       // Too many requests of ours say nothing about the server.
       if (!answer.ok && answer.reason === 'busy') return busy;
       const verdict = verdictOf(answer);
-      hosts.note(host, { isFailure: 'problem' in verdict, now: clock.now() });
+      // One that got less time than others says little about the server.
+      if (waited < notable || !('problem' in verdict))
+        hosts.note(host, { isFailure: 'problem' in verdict, now: clock.now() });
       if ('problem' in verdict) {
         kit.log.debug('a webhook did not decide', { host, reason: verdict.problem });
         return failed(onError, verdict.problem);
@@ -150,7 +157,7 @@ function sharesOf({ body, account }: Question, host: string) {
 
 async function send(
   { url, account, body, secret }: Question & Asking,
-  { clock, outbound, signal }: AskerKit,
+  { clock, outbound, signal, timeout }: AskerKit & { readonly timeout: number },
 ): Promise<OutboundAnswer | OutboundFailure> {
   const text = JSON.stringify(bounded(body));
   const key = await secret();

@@ -20,7 +20,8 @@ const receiver = createServer(async (request, response) => {
   }
   const body = JSON.parse(Buffer.concat(chunks).toString());
   asked.push({ path: request.url ?? '', body, headers: request.headers });
-  response.statusCode = body.streamId === closed ? 403 : 200;
+  if (request.url === '/hang') return;
+  response.statusCode = body.streamId === closed || body.token === 'unpaid' ? 403 : 200;
   response.end();
 });
 let closed = '';
@@ -40,6 +41,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
+  receiver.closeAllConnections();
   await new Promise((resolve) => receiver.close(resolve));
 });
 
@@ -101,6 +103,30 @@ it('tokens of an account’s own keys, read from its server, let players in', as
   expect(await statusOf(`${url}?token=${wrong}`)).toBe(403);
   // A player that follows the playlists, without headers.
   expect(await readHls(`${url}?token=${token}`, { seconds: 2 })).toMatchObject({ errors: [] });
+});
+
+it('the webhook of a policy decides about viewers, and what is said for the time without it does', async () => {
+  const about = (name: string, more: object) =>
+    call('POST', '/api/stream', { name, playbackPolicy: { type: 'webhook', ...more } });
+  const [asks, allows, refuses] = await Promise.all([
+    about('Asks', { webhookUrl: `${address}/play`, webhookSecret: 'a secret of 16 bytes' }),
+    about('Allows', { webhookUrl: `${address}/hang`, onError: 'allow' }),
+    about('Refuses', { webhookUrl: `${address}/hang` }),
+  ]);
+  await using _ = broadcast(server.ingestUrl(asks.body.streamKey));
+  const url = server.playlistUrl(asks.body.playbackId);
+  await until('it to be on the air', async () => (await statusOf(`${url}?token=paid`)) === 200, {
+    within: 20_000,
+  });
+  expect(await statusOf(`${url}?token=unpaid`)).toBe(403);
+  const questions = () => asked.filter(({ path }) => path === '/play').length;
+  const before = questions();
+  expect(await readHls(`${url}?token=paid`, { seconds: 2 })).toMatchObject({ errors: [] });
+  // The player is another one than that which waited, and its parts are not asked about.
+  expect(questions() - before).toBe(1);
+  // There is nothing to play yet: 404 is for those who may.
+  const playlists = [allows, refuses].map(({ body }) => server.playlistUrl(body.playbackId));
+  expect(await Promise.all(playlists.map(statusOf))).toEqual([404, 403]);
 });
 
 it('an RSA key is made beside the requests', async () => {
