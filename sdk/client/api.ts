@@ -2,9 +2,72 @@
 
 export type Account = {
   readonly id: string;
+  /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
   readonly name: string;
   /** Epoch milliseconds. */
   readonly createdAt: number;
+  /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
+  readonly limits?: {
+    /** A whole number, or null for no limit. */
+    readonly streams?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly assets?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly storedBytes?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly broadcasts?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly liveBytes?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly encodingSeconds?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly webhooks?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly webhookAttempts?: number | null;
+  } | null;
+};
+
+export type AccountUsage = {
+  readonly streams: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly assets: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly storedBytes: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly broadcasts: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly liveBytes: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly encodingSeconds: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly webhooks: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly webhookAttempts: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
 };
 
 export type ApiToken = {
@@ -613,13 +676,94 @@ export interface Api {
     /** Problems for operators: disks that are nearly full, plugins that are off or fail, reactions that hang, fail or are parked. */
     readonly issues?: readonly string[];
   }>;
+  /** Lists accounts; only for keys of the admin account. Parameters as for streams. `GET /api/account` */
+  listAccounts(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: boolean;
+      };
+    } & CallOptions): Promise<readonly Account[]>;
   /** Creates an account; only for keys of the admin account. 201 with the account. `POST /api/account` */
   createAccount(call: {
       readonly body: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name: string;
+        /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
+        readonly limits?: {
+          /** A whole number, or null for no limit. */
+          readonly streams?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly assets?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly storedBytes?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly broadcasts?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly liveBytes?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly encodingSeconds?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly webhooks?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly webhookAttempts?: number | null;
+        } | null;
       };
     } & OnceOptions): Promise<Account>;
+  /** One account: that of the API key, or any for keys of the admin account. `GET /api/account/{id}` */
+  getAccount(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Account>;
+  /** Changes the fields that the body names; only for keys of the admin account. A field that is null has the default of the deployment again. 204. `PATCH /api/account/{id}` */
+  changeAccount(call: {
+      readonly id: string;
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
+        readonly limits?: {
+          /** A whole number, or null for no limit. */
+          readonly streams?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly assets?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly storedBytes?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly broadcasts?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly liveBytes?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly encodingSeconds?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly webhooks?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly webhookAttempts?: number | null;
+        } | null;
+      };
+    } & CallOptions): Promise<undefined>;
   /** The API key of the request, and what it may do. Access rules do not limit this call. `GET /api/api-token/current` */
   getCurrentApiToken(call?: CallOptions): Promise<CurrentApiToken>;
   /** Creates an API key. 201 with the secret `key`, which is never shown again. `POST /api/api-token` */
@@ -1435,6 +1579,13 @@ export interface Api {
   deleteWebhook(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
+  /** What the account of the API key has and uses, and how much it may. `GET /api/account/usage` */
+  getAccountUsage(call?: {
+      readonly query?: {
+        /** Another account; only for keys of the admin account. */
+        readonly accountId?: string;
+      };
+    } & CallOptions): Promise<AccountUsage>;
   /** Lists who did what, newest first: accounts and API keys that were made, stream keys that were replaced, everything that was deleted, sign-ins. A key of the admin account sees all accounts. `GET /api/audit` */
   listAudit(call?: {
       readonly query?: {
@@ -1529,7 +1680,10 @@ export interface Api {
 export const operations = {
   getLiveness: { method: 'GET', path: '/health/live' },
   getReadiness: { method: 'GET', path: '/health/ready' },
+  listAccounts: { method: 'GET', path: '/api/account' },
   createAccount: { method: 'POST', path: '/api/account', isOnce: true },
+  getAccount: { method: 'GET', path: '/api/account/{id}' },
+  changeAccount: { method: 'PATCH', path: '/api/account/{id}' },
   getCurrentApiToken: { method: 'GET', path: '/api/api-token/current' },
   createApiToken: { method: 'POST', path: '/api/api-token', isOnce: true },
   listApiTokens: { method: 'GET', path: '/api/api-token' },
@@ -1580,6 +1734,7 @@ export const operations = {
   getWebhook: { method: 'GET', path: '/api/webhook/{id}' },
   replaceWebhook: { method: 'PUT', path: '/api/webhook/{id}' },
   deleteWebhook: { method: 'DELETE', path: '/api/webhook/{id}' },
+  getAccountUsage: { method: 'GET', path: '/api/account/usage' },
   listAudit: { method: 'GET', path: '/api/audit' },
   getSystem: { method: 'GET', path: '/api/system' },
   listReactions: { method: 'GET', path: '/api/system/reactions' },
@@ -1590,6 +1745,7 @@ export const operations = {
 
 /** Calls that answer with one page of a list. */
 export type ListName =
+  | 'listAccounts'
   | 'listApiTokens'
   | 'listStreams'
   | 'listStreamSessions'
