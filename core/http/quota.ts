@@ -62,7 +62,6 @@ export function quota(options: QuotaOptions): Quota {
   const { clock, most, limit: own } = options;
   const isShared = own?.kit.deployment.isAlone === false;
   const staleAfter = options.staleAfter ?? (isShared ? 0 : Number.POSITIVE_INFINITY);
-  const counts = new Map<string, Count>();
   let limits: AccountLimits | undefined | 'unknown' = 'unknown';
 
   const limitOf = async (account: string): Promise<number> => {
@@ -70,40 +69,7 @@ export function quota(options: QuotaOptions): Quota {
     if (limits === 'unknown') limits = accountLimitsOf(own.kit);
     return (await limits?.of(account, own.name)) ?? Number.POSITIVE_INFINITY;
   };
-  const countOf = (account: string): Count => {
-    const known = counts.get(account);
-    if (known) return known;
-    const count = { used: 0, at: Number.NEGATIVE_INFINITY, took: 0, pending: 0 };
-    counts.set(account, count);
-    return count;
-  };
-  const isCounted = ({ at }: Count) => at !== Number.NEGATIVE_INFINITY;
-  /** Counts what is stored, or waits for the count that is under way. */
-  const recount = (account: string, count: Count): Promise<void> => {
-    if (count.counting) return count.counting.done;
-    const { pending } = count;
-    const at = clock.now();
-    const work = async () => {
-      try {
-        const stored = await options.count(account);
-        count.used = stored + pending + (count.counting?.taken ?? 0);
-        count.at = at;
-        count.took = clock.now() - at;
-      } finally {
-        delete count.counting;
-      }
-    };
-    // What could not be counted is counted next time.
-    count.counting = { done: Promise.resolve().then(work), taken: 0 };
-    return count.counting.done;
-  };
-  const current = async (account: string, age = staleAfter): Promise<Count> => {
-    const count = countOf(account);
-    const rest = options.staleAfter === undefined ? 0 : count.took * restAfterCount;
-    const isFresh = isCounted(count) && clock.now() - count.at < Math.max(age, rest);
-    if (!isFresh) await recount(account, count);
-    return count;
-  };
+  const { countOf, recount, current } = counting(options, staleAfter);
   const take = async (
     account: string,
     { places, isPending = false, isTaken = true }: Places,
@@ -140,9 +106,48 @@ export function quota(options: QuotaOptions): Quota {
       await take(account, { places, isTaken: false });
     },
     gone(account) {
-      const count = counts.get(account);
-      if (count) count.used -= 1;
+      countOf(account).used -= 1;
     },
     used: async (account, age) => (await current(account, age)).used,
   };
+}
+
+/** What is known of each account, and how it is counted again. */
+function counting({ clock, count: countStored, staleAfter: rests }: QuotaOptions, staleAfter: number) {
+  const counts = new Map<string, Count>();
+  const countOf = (account: string): Count => {
+    const known = counts.get(account);
+    if (known) return known;
+    const count = { used: 0, at: Number.NEGATIVE_INFINITY, took: 0, pending: 0 };
+    counts.set(account, count);
+    return count;
+  };
+  const isCounted = ({ at }: Count) => at !== Number.NEGATIVE_INFINITY;
+  /** Counts what is stored, or waits for the count that is under way. */
+  const recount = (account: string, count: Count): Promise<void> => {
+    if (count.counting) return count.counting.done;
+    const { pending } = count;
+    const at = clock.now();
+    const work = async () => {
+      try {
+        const stored = await countStored(account);
+        count.used = stored + pending + (count.counting?.taken ?? 0);
+        count.at = at;
+        count.took = clock.now() - at;
+      } finally {
+        delete count.counting;
+      }
+    };
+    // What could not be counted is counted next time.
+    count.counting = { done: Promise.resolve().then(work), taken: 0 };
+    return count.counting.done;
+  };
+  const current = async (account: string, age = staleAfter): Promise<Count> => {
+    const count = countOf(account);
+    const rest = rests === undefined ? 0 : count.took * restAfterCount;
+    const isFresh = isCounted(count) && clock.now() - count.at < Math.max(age, rest);
+    if (!isFresh) await recount(account, count);
+    return count;
+  };
+  return { countOf, recount, current };
 }

@@ -1,11 +1,16 @@
-import type { Kit } from '../plugin/plugin.ts';
-import { collection } from '../plugin/token.ts';
-import type { Principal } from './auth.ts';
+import { type Collection, collection } from '../plugin/token.ts';
+
+/** The API key of a request. */
+export interface Asker {
+  readonly accountId: string;
+  /** Undefined for the bootstrap key. */
+  readonly keyId: string | undefined;
+}
 
 /** Keeps the requests of one client from taking what belongs to all. Each throws 429 `rate.limited`; a promise is awaited. */
 export interface RequestLimits {
   /** A request with a valid key. Also throws 409 `account.limit`, for what would be stored. */
-  keyed(request: Request, principal: Principal): Promise<void> | undefined;
+  keyed(request: Request, asker: Asker): Promise<void> | undefined;
   /** One whose key is missing or wrong. */
   unknown(request: Request): Promise<void> | undefined;
   /** One that needs no key. Not for media: a playlist or a segment is never counted. */
@@ -16,7 +21,9 @@ export interface RequestLimits {
 export const requestLimits = collection<RequestLimits>('limits.requests');
 
 /** Lets requests of an open route of the API pass, for the routes of one plugin. Throws 429 `rate.limited`. */
-export function openLimit(kit: Pick<Kit, 'offered'>): (request: Request) => Promise<void> {
+export function openLimit(kit: {
+  offered<T>(to: Collection<T>): readonly T[];
+}): (request: Request) => Promise<void> {
   const limits = kit.offered(requestLimits);
   return async (request) => {
     for (const limit of limits) await limit.open(request);

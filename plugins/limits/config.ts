@@ -22,10 +22,10 @@ export const config = Type.Object({
   keyBurst: limitSchema('Requests that one API key may make at once.', { default: 1000, unit: 'requests' }),
   addressRate: limitSchema(
     'The same for all requests without a key from one IP address, or one /64 of IPv6: to `GET /api/playback/{id}`, `GET /api/ingest`, `POST /api/sign-in`. One with a wrong key counts as 5. Media does not count. Behind a proxy, name it in `http.trustedProxies`: otherwise all clients have its address.',
-    { default: 200, unit: 'requests/s' },
+    { default: 1000, unit: 'requests/s' },
   ),
   addressBurst: limitSchema('Requests without a key that may come from one address at once.', {
-    default: 5000,
+    default: 30_000,
     unit: 'requests',
   }),
   account: object(

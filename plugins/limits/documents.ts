@@ -1,5 +1,5 @@
-import type { Principal } from '../../core/http/auth.ts';
 import { bodyBytes } from '../../core/http/body.ts';
+import type { Asker } from '../../core/http/request-limits.ts';
 import type { CountedLimits } from './accounts.ts';
 
 /** Bytes of a change that an account may always make: to suspend a stream, or to shorten what it has. */
@@ -11,7 +11,7 @@ const smallChange = 1024;
  */
 export async function checkDocument(
   request: Request,
-  { principal: { accountId }, limits }: { principal: Principal; limits: CountedLimits },
+  { asker: { accountId }, limits }: { asker: Asker; limits: CountedLimits },
 ): Promise<void> {
   if ((await limits.of(accountId, 'storedBytes')) === null) return;
   const length = request.headers.get('content-length');

@@ -73,11 +73,11 @@ function requestsOf(kit: LimitsKit) {
   const { rates } = kit.use(counts);
   const limits = kit.use(countedLimits);
   const { unknown, open } = rates;
-  const keyed: typeof rates.keyed = (request, principal) => {
-    const waits = rates.keyed(request, principal);
+  const keyed: typeof rates.keyed = (request, asker) => {
+    const waits = rates.keyed(request, asker);
     // Most requests only read: they go on at once.
     if (request.method === 'GET' || request.method === 'HEAD' || request.body === null) return waits;
-    const check = () => checkDocument(request, { principal, limits });
+    const check = () => checkDocument(request, { asker, limits });
     return waits ? waits.then(check) : check();
   };
   return { keyed, unknown, open };

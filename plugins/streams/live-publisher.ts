@@ -43,17 +43,8 @@ export function livePublisher(kit: StreamsKit) {
       remarks.push(...safely('remark', { call: () => observer.remark?.(reading, now) ?? [], otherwise: [] }));
     }
     return {
-      ...{
-        token: grant.token,
-        bytes,
-        segments,
-        duration,
-        ingestRate,
-        lastMediaAt,
-        targetDuration,
-        viewers,
-        memory,
-      },
+      ...{ token: grant.token, bytes, segments, duration, ingestRate, lastMediaAt, targetDuration },
+      ...{ viewers, memory },
       issues: issues.slice(0, maxIssues),
       ...(remarks.length > 0 && { remarks: remarks.slice(0, maxIssues) }),
     };

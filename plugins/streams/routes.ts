@@ -7,7 +7,7 @@ import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
 import { keyedRoutes } from '../../core/http/keyed.ts';
 import { json, nothing } from '../../core/http/operation.ts';
-import { quota } from '../../core/http/quota.ts';
+import { type Quota, quota } from '../../core/http/quota.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { MediaFigures, StreamSettings } from '../../machines/broadcast-context.ts';
 import { broadcast } from './actor.ts';
@@ -34,13 +34,7 @@ export function routes(kit: StreamsKit): AnyElysia {
   const change = bodyReader(changes, ignored);
   const answer = answering(kit);
   const shown = streamSchema(fields, derived);
-  const places = quota({
-    clock: kit.clock,
-    most: kit.config.maxStreams,
-    count: (account) => kit.resources.count(stream.kind, { account, where: { role: 'parent' } }),
-    full: () => tooManyStreams(kit.config.maxStreams),
-    limit: { name: 'streams', kit },
-  });
+  const places = streamPlaces(kit);
   return new Elysia()
     .use(hlsRoutes(kit))
     .use(listRoutes(kit))
@@ -104,6 +98,18 @@ export function routes(kit: StreamsKit): AnyElysia {
       }),
     )
     .use(broadcastRoutes(kit));
+}
+
+/** How many streams each account may have. */
+function streamPlaces(kit: StreamsKit): Quota {
+  const { clock, config, resources } = kit;
+  return quota({
+    clock,
+    most: config.maxStreams,
+    count: (account) => resources.count(stream.kind, { account, where: { role: 'parent' } }),
+    full: () => tooManyStreams(config.maxStreams),
+    limit: { name: 'streams', kit },
+  });
 }
 
 /** Answers with a stream or session of the account as it is now. Fault `stream.not_found` (404). */
