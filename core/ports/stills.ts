@@ -30,6 +30,8 @@ export interface StillOrder {
   readonly account?: string;
   /** One of so many pictures of the same thing that others go before it. */
   readonly isOneOfMany?: boolean;
+  /** Equal for single pictures of the same segment: those that wait at the same time are made together. */
+  readonly segment?: string;
   /** How long what was made may be answered again, ms. Default: for ever. */
   readonly freshFor?: number;
   readonly signal: AbortSignal;

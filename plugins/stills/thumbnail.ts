@@ -44,6 +44,7 @@ export function filmThumbnail(kit: Pick<Kit, 'use' | 'caller'>): FilmFile {
         // Requests for thousands of moments must not crowd out the default picture.
         of: asked === undefined ? `film/${sha256}/poster` : `film/${sha256}`,
         isOneOfMany: asked !== undefined,
+        ...(index.count > 0 && { segment: `film/${sha256}/segment/${segmentAt(times, ms / 1000)}` }),
         ...sharesOf(film, { request, kit }),
         open: () => {
           if (index.count === 0) return undefined;

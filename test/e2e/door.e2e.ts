@@ -118,29 +118,35 @@ test('six connections that send big JSON bodies cost a playlist less than 20 ms'
       `{${entries(21_000, '1')}}`,
     ],
   ];
+  /** ms that a playlist takes, in order. */
+  const times = async (count: number) => {
+    const all: number[] = [];
+    for (let one = 0; one < count; one += 1) {
+      const at = performance.now();
+      const answer = await fetch(url, { signal: AbortSignal.timeout(20_000) });
+      await answer.bytes();
+      all.push(performance.now() - at);
+      expect(answer.status).toBe(200);
+      await lasting(25);
+    }
+    return all.sort((a, b) => a - b);
+  };
+  const middle = (all: readonly number[]) => all[all.length >> 1] ?? Number.NaN;
+  const usual = middle(await times(30));
   for (const [name, bodies, expected] of [
     ['1 MB', large, [413]],
     ['the largest', allowed, [400, 422]],
   ] as const) {
     let isOver = false;
     const senders = Array.from({ length: 6 }, () => post(server, { bodies, isOver: () => isOver }));
-    const times: number[] = [];
-    for (let count = 0; count < 80; count += 1) {
-      const at = performance.now();
-      const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) });
-      await answer.bytes();
-      times.push(performance.now() - at);
-      expect(answer.status).toBe(200);
-      await lasting(25);
-    }
-    isOver = true;
+    const all = await times(80).finally(() => {
+      isOver = true;
+    });
     const statuses = (await Promise.all(senders)).flatMap((one) => [...one.keys()]);
-    const p50 = times.sort((a, b) => a - b)[times.length >> 1] ?? Number.NaN;
-    console.log(
-      `bodies of ${name}: p50 of a playlist ${p50.toFixed(1)} ms, worst ${times.at(-1)?.toFixed(1)} ms`,
-    );
-    // 20 ms are wanted, and a busy machine has twice as long.
-    expect(p50).toBeLessThan(40);
+    const p50 = middle(all);
+    console.log(`bodies of ${name}: p50 of a playlist ${p50.toFixed(1)} ms, without ${usual.toFixed(1)} ms`);
+    // 20 ms are wanted. It fails at twice that, on a machine that has nothing else to do.
+    expect(p50).toBeLessThan(40 + 8 * Math.max(0, usual - 2));
     expect([...new Set(statuses)].sort()).toEqual(expected);
   }
 });
@@ -185,7 +191,7 @@ test('40 strangers that ask for thumbnails of all moments do not crowd out a vie
 
   let isOver = false;
   const ofStrangers = new Map<number, number>();
-  const strangers = Array.from({ length: 120 }, async (_, index) => {
+  const strangers = Array.from({ length: 80 }, async (_, index) => {
     const from = `127.0.0.${2 + (index % 40)}`;
     for (let count = 0; !isOver; count += 1) {
       const time = ((index * 1.37 + count * 0.173) % 20).toFixed(3);
@@ -194,8 +200,8 @@ test('40 strangers that ask for thumbnails of all moments do not crowd out a vie
       if (status !== 200) await lasting(50);
     }
   });
-  await until('the strangers to be refused something', () => (ofStrangers.get(200) ?? 0) > 10, {
-    within: 20_000,
+  await until('the strangers to get something', () => (ofStrangers.get(200) ?? 0) > 10, {
+    within: 60_000,
   });
   const ofViewer: number[] = [];
   for (let count = 0; count < 20; count += 1) {

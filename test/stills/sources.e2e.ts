@@ -85,6 +85,24 @@ it('a sheet has each picture in its place: of two formats, and where one is dama
   expect(numbers).toEqual([0, 0, 120, 180, 0, 60, 60]);
 });
 
+it('moments of a segment that are wanted together are each the same as alone', async () => {
+  const deep = await fragmentsOf(folder, {
+    name: 'deep',
+    args: [...clip, ...plain, '-s', '640x360', '-bf', '3', '-b_strategy', '0'],
+  });
+  const [, segment] = deep.segments;
+  // On a busy machine a picture may take longer than its usual 10 s.
+  using made = realStills({ deadline: 40_000 });
+  const picture = async (at: number, options: { segment?: string }) => {
+    const pictures = [{ sources: [sourceOf({ ...deep, segment }, { at })] }];
+    return numberIn((await made.stills.make(orderOf({ pictures }, options))).bytes);
+  };
+  const times = [1.31, 0, 0.5, 0.967, 99];
+  const together = await Promise.all(times.map((at) => picture(at, { segment: 's' })));
+  expect(new Set(together).size).toBe(times.length);
+  for (const [row, at] of times.entries()) expect([at, await picture(at, {})]).toEqual([at, together[row]]);
+});
+
 it('a picture that is too large is refused: by its file before anything runs, by the decoder where the file lies', async () => {
   using made = realStills();
   const [segment] = large.segments;

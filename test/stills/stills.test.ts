@@ -139,6 +139,32 @@ describe('a still', () => {
     expect(await all[3]).toMatchObject({ width: 640 });
   });
 
+  it('of a segment is made together with others of it that wait, by one process', async () => {
+    const s = given();
+    const askAt = (key: string, at: number) => {
+      const media = pictureOf(sourceOf({ init: found.init.bytes, part: found.part }, { at }));
+      return s.asked(orderOf(key, { kind: 'asset', segment: 'film/1', open: () => media }));
+    };
+    const texts = async (asked: Promise<unknown>[]) =>
+      (await Promise.all(asked)).map((one) => (one as { text?: string }).text ?? one);
+    const shown = ['a', 'b', 'c'].map((note) => jpeg(640, 360, note));
+    // Two ask for the same picture by other times.
+    const all = [askAt('k1', 0.11), askAt('k2', 0), askAt('k3', 0.21), askAt('k4', 0.12)];
+    const process = await s.process(0);
+    await process.order.handlers.onOutput?.(Buffer.from(shown.join(''), 'latin1'));
+    await process.exit({ code: 0 });
+    expect(await texts(all)).toEqual([shown[1], shown[0], shown[2], shown[1]]);
+    expect(await texts([askAt('k3', 0.2)])).toEqual([shown[2]]);
+    expect([s.runner.started.length, s.stills.totals().running]).toEqual([1, 0]);
+
+    // What comes is not what was wanted: the first is made alone, and the others have to come again.
+    const again = [askAt('k5', 0.1), askAt('k6', 0), askAt('k7', 0.2)];
+    await s.draws(1, 'alone');
+    await s.draws(2, 'then');
+    expect(await texts(again)).toEqual([jpeg(640, 360, 'then'), 'still.busy', 'still.busy']);
+    expect([s.runner.started.length, s.stills.totals().running, s.clock.pending()]).toEqual([3, 0, 0]);
+  });
+
   it('that takes too long is killed with its deadline, and not tried again for 5 s', async () => {
     const s = given();
     const late = s.asked(orderOf('a', { open: s.open() }));

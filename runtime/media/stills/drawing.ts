@@ -28,6 +28,8 @@ export interface Drawing {
   readonly media: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** JPEGs that it gives, one behind the other. */
   readonly pictures: number;
+  /** None is repeated to fill the time between two. */
+  readonly isEachOnce?: boolean;
 }
 
 /** What a process gave, or why it gave nothing. `none`: it ended by itself, and had nothing to show. */
@@ -86,6 +88,7 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
           map: '0:v:0',
           vf: drawing.filter,
           'frames:v': drawing.pictures,
+          ...(drawing.isEachOnce && { fps_mode: 'passthrough' }),
           'c:v': 'mjpeg',
           'q:v': quality,
           map_metadata: -1,

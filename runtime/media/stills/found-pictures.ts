@@ -44,6 +44,8 @@ export interface FoundPictures {
   readonly bytes: Uint8Array;
   /** When the one is shown that is wanted, ticks, by those times. */
   readonly wanted: number;
+  /** The same for the others that are wanted. */
+  readonly others: readonly number[];
 }
 
 /** Why there is none, for people. */
@@ -54,11 +56,11 @@ const rounding = 0.001;
 
 /**
  * Finds the picture of a segment that is wanted, and all that it depends on. Of one wanted by its time that is the segment up to it,
- * of a key frame nothing else. Throws NoPicture.
+ * of a key frame nothing else. `earlier`: seconds as `source.at`, and not beyond it, of others that are wanted. Throws NoPicture.
  */
 export async function findPictures(
   source: StillSource,
-  { signal }: { signal: AbortSignal },
+  { signal, earlier = [] }: { signal: AbortSignal; earlier?: readonly number[] },
 ): Promise<FoundPictures> {
   const bytes = await source.init.read(signal);
   const tracks = bytes.length > maxInitBytes ? undefined : readInit(bytes);
@@ -81,6 +83,7 @@ export async function findPictures(
   const window = new FileWindow({ size, read }, { ahead: readAhead });
   const all: FragmentPicture[] = [];
   let lead = 0;
+  const ticksOf = (seconds: number) => (seconds - lead + rounding) * track.timescale;
   let chosen: Chosen | undefined;
   for (let at = 0, count = 0; at < size && !chosen?.isFinal; count += 1) {
     if (count >= maxFragments) throw new NoPicture('Its segment has too many fragments.');
@@ -89,19 +92,23 @@ export async function findPictures(
     if (count === 0) lead = leadOf(found, { source, timescale: track.timescale });
     for (const picture of found.pictures) all.push({ ...picture, at: at + picture.at });
     at = end;
-    chosen = choose(
-      all,
-      source.at === undefined ? undefined : (source.at - lead + rounding) * track.timescale,
-    );
+    chosen = choose(all, source.at === undefined ? undefined : ticksOf(source.at));
   }
   if (!chosen) throw new NoPicture('There is no picture in this part of it.');
-  const [{ dts: start }] = chosen.pictures;
-  const from = Math.min(...chosen.pictures.map((picture) => picture.at));
-  const to = Math.max(...chosen.pictures.map((picture) => picture.at + picture.size));
+  const last: Chosen = chosen;
+  const { wanted } = last;
+  const others = earlier.map((one) => choose(all, ticksOf(one)) ?? last);
+  // An earlier one may be decoded later.
+  const needed = [last, ...others].reduce((most, one) =>
+    one.pictures.length > most.pictures.length ? one : most,
+  ).pictures;
+  const [{ dts: start }] = needed;
+  const from = Math.min(...needed.map((picture) => picture.at));
+  const to = Math.max(...needed.map((picture) => picture.at + picture.size));
   const most = source.at === undefined ? maxKeyFrameBytes : maxInputBytes;
   if (to > size) throw damaged();
   if (to - from > most) throw new NoPicture(`More than ${most} bytes must be read to come to that picture.`);
-  const pictures = chosen.pictures.map((picture) => ({
+  const pictures = needed.map((picture) => ({
     ...picture,
     at: picture.at - from,
     dts: picture.dts - start,
@@ -109,7 +116,10 @@ export async function findPictures(
   }));
   const { buffer, byteOffset, byteLength } = await window.view(from, to);
   const found = new Uint8Array(buffer, byteOffset, byteLength);
-  return { init, pictures, bytes: found, wanted: chosen.wanted.pts - start };
+  return {
+    ...{ init, pictures, bytes: found, wanted: wanted.pts - start },
+    others: others.map((one) => one.wanted.pts - start),
+  };
 }
 
 /** The pictures of the fragment with this `moof`, by the one video track of `tracks`. Throws NoPicture. */

@@ -24,3 +24,28 @@ const END = 0xd9;
 function isMarker(bytes: Uint8Array, at: number, marker: number): boolean {
   return bytes[at] === 0xff && bytes[at + 1] === marker;
 }
+
+/** The JPEGs that lie one behind the other. Empty where the bytes are anything else. */
+export function splitJpegs(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
+  const found: Uint8Array<ArrayBuffer>[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const end = endOf(bytes, start);
+    if (end === undefined) return [];
+    found.push(bytes.slice(start, end));
+    start = end;
+  }
+  return found;
+}
+
+/** Where the JPEG ends that begins there: behind its last marker, which no segment and no coded data hides (T.81 B.1.1). */
+function endOf(bytes: Uint8Array, start: number): number | undefined {
+  if (!isMarker(bytes, start, START)) return undefined;
+  for (let at = start + 2; at + 1 < bytes.length; ) {
+    const marker = bytes[at] === 0xff ? bytes[at + 1] : 0;
+    if (marker === END) return at + 2;
+    // All other bytes are coded data, or restart it.
+    const isSegment = marker >= 0xc0 && marker < 0xff && !(marker >= 0xd0 && marker <= 0xd8);
+    at += isSegment ? 2 + bytes[at + 2] * 0x100 + bytes[at + 3] : 1;
+  }
+  return undefined;
+}

@@ -14,10 +14,12 @@ import {
   stillKinds,
 } from '../../../core/ports/stills.ts';
 import { type FfmpegRunner, missingFor } from '../ffmpeg/runner.ts';
+import { Companions } from './companions.ts';
 import type { Drawn } from './drawing.ts';
 import { FairTurns } from './fair-turns.ts';
 import { NoPicture } from './found-pictures.ts';
 import { jpegSize } from './jpeg-size.ts';
+import { drawMoments, maxMoments } from './moments.ts';
 import { drawSheet } from './sheet.ts';
 
 /** Different pictures that may wait for their turn, and those of one client. */
@@ -62,6 +64,7 @@ class FfmpegStills implements Stills {
   readonly #kept: ByteLru<Outcome>;
   readonly #shared: SingleFlight<Outcome>;
   readonly #turns: FairTurns;
+  readonly #companions = new Companions<StillOrder, Outcome>();
   /** Pictures that are made or wait: key → who wants them, and what they are of. */
   readonly #begun = new Map<string, string>();
   readonly #closing = new AbortController();
@@ -197,24 +200,71 @@ class FfmpegStills implements Stills {
   }
 
   async #work(order: StillOrder, signal: AbortSignal): Promise<Outcome> {
-    const leave = await this.#turnOf(order, signal);
+    const { segment } = order;
+    const companion = segment === undefined ? undefined : this.#companions.join(segment, order);
+    const leave = await this.#turnOf(
+      order,
+      AbortSignal.any([signal, ...(companion ? [companion.taken] : [])]),
+    );
+    // Another one of its segment has had its turn, and makes this one, too.
+    if (companion?.taken.aborted) {
+      leave?.();
+      return companion.outcome;
+    }
+    companion?.leave();
     if (!leave) return { fault: busy };
     try {
-      const stored = await order.store?.load(signal);
-      const size = stored && jpegSize(stored);
-      if (stored && size) return this.#keep(order.key, { still: this.#stillOf(stored, size) });
-      // Checked before anything is read.
-      if (!(await this.#options.runner.about())) return { fault: unavailable };
-      const media = await order.open(signal);
-      if (!media) return { fault: noneFault('There is no picture of it.') };
-      const before = this.#kept.get(order.key, this.#clock.now());
-      const isSame = media.version !== undefined && before?.version === media.version;
-      if (isSame && before && 'still' in before)
-        return this.#keep(order.key, { ...before, still: { ...before.still, at: this.#clock.now() } });
-      return await this.#make(order, media, signal);
+      const others = segment === undefined ? [] : this.#companions.take(segment, maxMoments - 1);
+      if (others.length === 0) return await this.#begin(order, signal);
+      return await this.#makeTogether(order, others);
     } finally {
       leave();
     }
+  }
+
+  async #begin(order: StillOrder, signal: AbortSignal): Promise<Outcome> {
+    const stored = await order.store?.load(signal);
+    const size = stored && jpegSize(stored);
+    if (stored && size) return this.#keep(order.key, { still: this.#stillOf(stored, size) });
+    // Checked before anything is read.
+    if (!(await this.#options.runner.about())) return { fault: unavailable };
+    const media = await order.open(signal);
+    if (!media) return { fault: noneFault('There is no picture of it.') };
+    const before = this.#kept.get(order.key, this.#clock.now());
+    const isSame = media.version !== undefined && before?.version === media.version;
+    if (isSame && before && 'still' in before)
+      return this.#keep(order.key, { ...before, still: { ...before.still, at: this.#clock.now() } });
+    return await this.#make(order, media, signal);
+  }
+
+  /** Makes it together with others of its segment. If that does not work, it is made alone, and the others have to come again. */
+  async #makeTogether(
+    order: StillOrder,
+    others: readonly { subject: StillOrder; settle(outcome: Outcome): void }[],
+  ): Promise<Outcome> {
+    const orders = [order, ...others.map(({ subject }) => subject)];
+    const late = new AbortController();
+    const cancel = this.#clock.at(this.#clock.now() + this.#options.deadline, () => late.abort());
+    // Clients that leave end nothing: it is for all of them.
+    const signal = AbortSignal.any([late.signal, this.#closing.signal]);
+    let drawn: Awaited<ReturnType<typeof drawMoments>>;
+    try {
+      const media = await Promise.all(orders.map(async (one) => one.open(signal)));
+      const known = media.filter((one) => one !== undefined);
+      if (known.length === orders.length)
+        drawn = await drawMoments(known, { runner: this.#options.runner, signal });
+    } catch (error) {
+      this.#options.log.debug('stills could not be made together', { error });
+    } finally {
+      cancel();
+    }
+    const outcomes = orders.map(({ key }, row): Outcome | undefined => {
+      const bytes = drawn?.[row];
+      const size = bytes && jpegSize(bytes);
+      return bytes && size && this.#keep(key, { still: this.#stillOf(bytes, size) });
+    });
+    for (const [row, { settle }] of others.entries()) settle(outcomes[row + 1] ?? { fault: busy });
+    return outcomes[0] ?? this.#begin(order, this.#closing.signal);
   }
 }
 
