@@ -10,6 +10,7 @@ import { webhookCounts } from './counts.ts';
 import { delivery, deliveryId, retries } from './delivery.ts';
 import { endpoints, heldUntil } from './endpoints.ts';
 import { deliveryBody } from './formats.ts';
+import { hostRates } from './hosts.ts';
 import type { LogEntry } from './log-entry.ts';
 import { type Sent, send } from './send.ts';
 import { type Webhook, wants, webhookKind, webhookOf } from './webhook.ts';
@@ -61,6 +62,11 @@ export const attemptEffect = effect<Attempt, AttemptOutcome, typeof config>({
     const lane = isFirst ? { lane: job.actor.slice(job.actor.indexOf('/') + 1) } : {};
     const leave = mayFail ? kit.use(endpoints).enter(webhook, lane) : undefined;
     if (!leave) return deferred(event, { input, kit });
+    const later = await kit.use(hostRates).take(webhook);
+    if (later !== undefined) {
+      leave('neither');
+      return deferred(event, { input, kit, until: later });
+    }
     try {
       const message = { deliveryId: event.id, event: event.type, streamId: streamId || null, body };
       const onStart = () => isFirst && job.attempt === 1 && counts.began(kit.clock.now() - event.at);
@@ -118,13 +124,15 @@ function laterEntry({ entry }: Sent, bodyOf: string | null): Partial<LogEntry> {
   return { request: { url, headers, body: null }, bodyOf };
 }
 
-function deferred(event: LoggedEvent, { input, kit }: Work): AttemptOutcome {
-  const until = heldUntil(kit.clock.now());
+/** @param work `until`: when there is room again, epoch ms; undefined while it is not known */
+function deferred(event: LoggedEvent, { input, kit, until }: Work & { until?: number }): AttemptOutcome {
   const by = kit.deployment.node.incarnation;
-  if (input.attempt === 1) return { outcome: 'deferred', until, by, retryAt: null };
-  const due = nextAttempt(event, { input, kit });
+  const held = until ?? heldUntil(kit.clock.now());
+  if (input.attempt === 1) return { outcome: 'deferred', until: held, by, retryAt: null };
+  const isInTime = until !== undefined && until <= giveUpAt(event, kit);
+  const due = isInTime ? until : nextAttempt(event, { input, kit });
   if (due === null) kit.use(webhookCounts).ended('expired');
-  return { outcome: 'deferred', until, by, retryAt: due };
+  return { outcome: 'deferred', until: held, by, retryAt: due };
 }
 
 function nextAttempt(event: LoggedEvent, { input, kit }: Work): number | null {

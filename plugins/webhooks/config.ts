@@ -34,6 +34,23 @@ export const config = Type.Object({
     'Concurrent attempts for one webhook on each worker node. Further attempts wait; those of others continue.',
     { default: 8, unit: 'attempts' },
   ),
+  perHost: limitSchema(
+    'Concurrent attempts at one host, of all accounts, on each worker node. Further attempts wait; those at other hosts continue.',
+    { default: 64, unit: 'attempts' },
+  ),
+  attemptsPerHost: limitSchema(
+    'Attempts of one account at one host in a minute, on each worker node. Further attempts wait for the next minute. The admin account has no limit.',
+    { default: 600, unit: 'attempts' },
+  ),
+  attemptsPerHostInAll: limitSchema(
+    'The same for all accounts together, so that many accounts cannot flood one host.',
+    { default: 6000, unit: 'attempts' },
+  ),
+  verify: Type.Boolean({
+    default: false,
+    description:
+      'Before the first delivery of an account to a host, the server posts a challenge that the host must send back. Until then nothing is delivered to this host.',
+  }),
   breakerFailures: limitSchema(
     'Failures in a row on one worker node before that node stops calling the webhook for a while. Its events wait; other webhooks are not affected.',
     { default: 5, unit: 'failures' },

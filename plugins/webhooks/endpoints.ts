@@ -4,7 +4,9 @@ import { services } from '../../core/plugin/services.ts';
 import { token } from '../../core/plugin/token.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { WebhooksKit } from './config.ts';
+import { hostOf } from './hosts.ts';
 import { lane } from './lane.ts';
+import type { Webhook } from './webhook.ts';
 
 /** How long a lane waits at least when no node wakes it, ms; up to twice as long, at random. */
 const hold = 60_000;
@@ -23,13 +25,15 @@ const resetTopic = 'webhooks/reset';
  */
 export interface Endpoints {
   /** A slot, to be left afterwards; undefined when there is none. `lane`: the actor to wake when there is one. */
-  enter(webhook: { id: string; account: string }, options: { lane?: string }): Leave | undefined;
+  enter(webhook: Called, options: { lane?: string }): Leave | undefined;
   /** It answered well to an attempt without a slot, its address changed, or it was deleted. Other nodes are told. */
   reset(webhookId: string): void;
   /** Webhooks that are not called because of their breaker, and lanes that wait. */
   counts(): { broken: number; held: number };
   stop(): void;
 }
+
+type Called = Pick<Webhook, 'id' | 'account' | 'url'>;
 
 /** `neither`: the attempt says nothing about the endpoint. Only the first call counts. */
 type Leave = (how: 'well' | 'failed' | 'neither') => void;
@@ -39,6 +43,8 @@ export const endpoints = token<Endpoints>('webhooks.endpoints');
 interface Endpoint {
   readonly id: string;
   readonly account: string;
+  /** Of its URL when it was last called. */
+  host: string;
   running: number;
   failures: number;
   /** Epoch ms until which it is not called; the first attempt after it is a probe. */
@@ -71,8 +77,9 @@ export class WebhookEndpoints implements Endpoints {
     this.#unlisten = kit.use(services.volatile).listen(resetTopic, (id) => this.#resetHere(id));
   }
 
-  enter(webhook: { id: string; account: string }, { lane: actor }: { lane?: string }): Leave | undefined {
+  enter(webhook: Called, { lane: actor }: { lane?: string }): Leave | undefined {
     const endpoint = this.#endpointOf(webhook);
+    if (endpoint.running === 0) endpoint.host = hostOf(webhook);
     if (this.#isStopped || !this.#hasSlot(endpoint)) {
       if (actor !== undefined) endpoint.held.add(actor);
       this.#tidy(endpoint);
@@ -130,18 +137,33 @@ export class WebhookEndpoints implements Endpoints {
     if (how === 'well') this.#close(endpoint);
     // A failure of an attempt that began before the breaker opened says nothing new.
     else if (how === 'failed' && !isLate) this.#fail(endpoint);
-    const others = this.#knownOf(endpoint.account).filter((one) => one !== endpoint && one.held.size > 0);
+    const others = [...this.#known.values()].filter(
+      (one) =>
+        (one.account === endpoint.account || one.host === endpoint.host) &&
+        one !== endpoint &&
+        one.held.size > 0,
+    );
     for (const one of [endpoint, ...others]) this.#wakeAfterGrace(one);
   }
 
-  /** Those of an account that are called, fail, or have lanes that wait: others are forgotten. */
-  #knownOf(account: string): Endpoint[] {
-    return [...this.#known.values()].filter((one) => one.account === account);
+  /** Attempts that run, of those that are called, fail, or have lanes that wait: others are forgotten. */
+  #running(of: (one: Endpoint) => boolean): number {
+    return this.#known.values().reduce((sum, one) => (of(one) ? sum + one.running : sum), 0);
   }
 
-  #endpointOf({ id, account }: { id: string; account: string }): Endpoint {
+  #endpointOf(webhook: Called): Endpoint {
+    const { id, account } = webhook;
     const endpoint = this.#known.get(id) ?? {
-      ...{ id, account, running: 0, failures: 0, openUntil: 0, wait: this.#firstWait, isProbed: false },
+      ...{
+        id,
+        account,
+        host: hostOf(webhook),
+        running: 0,
+        failures: 0,
+        openUntil: 0,
+        wait: this.#firstWait,
+        isProbed: false,
+      },
       ...{ held: new Set<string>(), turns: new Map<string, number>() },
       ...{ cancel: () => {}, cancelWake: undefined },
     };
@@ -156,9 +178,11 @@ export class WebhookEndpoints implements Endpoints {
   #hasSlot(endpoint: Endpoint): boolean {
     if (this.#isBroken(endpoint) && (endpoint.isProbed || endpoint.openUntil > this.#clock.now()))
       return false;
-    const { perWebhook, perAccount } = this.#kit.config;
-    const ofAccount = this.#knownOf(endpoint.account).reduce((sum, { running }) => sum + running, 0);
-    return endpoint.running < perWebhook && ofAccount < perAccount;
+    const { perWebhook, perAccount, perHost } = this.#kit.config;
+    if (endpoint.running >= perWebhook) return false;
+    const { account, host } = endpoint;
+    if (this.#running((one) => one.account === account) >= perAccount) return false;
+    return this.#running((one) => one.host === host) < perHost;
   }
 
   /** Forgets an endpoint that is as it was at first. */

@@ -7,12 +7,14 @@ import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { deliveryLogs } from '../streams/contract.ts';
 import { attemptEffect } from './attempt.ts';
+import { challengeHosts, challenges } from './challenge.ts';
 import { config, type WebhooksKit } from './config.ts';
 import { webhooks } from './contract.ts';
 import { countWebhooks, webhookCounts } from './counts.ts';
 import { delivery, retries, retryCount } from './delivery.ts';
 import { endpoints, WebhookEndpoints } from './endpoints.ts';
 import { formats, knownFormats } from './formats.ts';
+import { countHosts, hostRates } from './hosts.ts';
 import { fanOut, lane, lostNode, refillEffect } from './lane.ts';
 import { sweepLog } from './purge.ts';
 import { registry, webhookRegistry } from './registry.ts';
@@ -35,10 +37,10 @@ export default definePlugin({
     })),
   ],
   needs: [
-    ...[authenticator, endpoints, formats, registry, retries, webhookCounts],
+    ...[authenticator, challenges, endpoints, formats, hostRates, registry, retries, webhookCounts],
     ...[services.secrets, services.volatile],
   ],
-  provides: [endpoints, formats, registry, retries, webhookCounts, webhooks],
+  provides: [challenges, endpoints, formats, hostRates, registry, retries, webhookCounts, webhooks],
   actors: [lane, delivery],
   effects: { 'webhook.attempt': attemptEffect, 'webhook.refill': refillEffect },
   reactions: { '*': fanOut },
@@ -73,6 +75,8 @@ export default definePlugin({
     kit.provide(endpoints, called);
     kit.provide(formats, knownFormats(kit));
     kit.provide(retries, retryCount(kit));
+    kit.provide(hostRates, countHosts(kit));
+    kit.provide(challenges, challengeHosts(kit));
     const all = webhookRegistry(kit);
     kit.provide(registry, all);
     kit.provide(webhooks, all.contract);

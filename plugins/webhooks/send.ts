@@ -2,6 +2,7 @@ import { milliseconds } from '../../core/base/config-fields.ts';
 import { plainHeaders, secretPrefix } from '../../core/base/standard-webhook.ts';
 import type { DeliveryQuestion, Refusal } from '../../core/plugin/decide.ts';
 import type { OutboundReason } from '../../core/ports/outbound.ts';
+import { challenges } from './challenge.ts';
 import type { WebhooksKit } from './config.ts';
 import { deliveryHeaders, formatProblem } from './formats.ts';
 import type { LogEntry } from './log-entry.ts';
@@ -61,6 +62,9 @@ export async function send(
   const refusal = await kit.decide.delivery?.(questionOf(options));
   signal.throwIfAborted();
   if (refusal) return unsent(refusal, { ...options, createdAt, kit });
+  const unverified = await kit.use(challenges).problem(webhook, { signal });
+  if (unverified !== undefined)
+    return unsent({ isFailure: true, reason: unverified }, { ...options, createdAt, kit });
   const valid = validSecrets(webhook.secrets, createdAt);
   const secrets = openedSecrets({ ...webhook, secrets: valid }, kit);
   // Without a signature the receiver would take it for a forgery.

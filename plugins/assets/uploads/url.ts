@@ -52,13 +52,13 @@ export function uploadUrls(kit: UrlKit): UploadUrls {
   const { clock, use } = kit;
   let known: Promise<Buffer> | undefined;
   const secret = () => {
-    const { seal, open } = kit.use(services.secrets);
+    const { seal, open, keyFor } = kit.use(services.secrets);
     const make = () => ({ secret: seal(randomBytes(secretSize).toString('base64'), secretContext) });
     known ??= madeOnce(secretRow, make, kit)
       .then(({ secret }) => {
         const opened = open(secret, secretContext);
-        if (opened === undefined) throw new Error('the secret of upload URLs cannot be decrypted');
-        return Buffer.from(opened, 'base64');
+        // `secretsKey` was lost and given up: URLs of before are not valid any more.
+        return opened === undefined ? Buffer.from(keyFor(secretContext)) : Buffer.from(opened, 'base64');
       })
       .catch((error) => {
         known = undefined;

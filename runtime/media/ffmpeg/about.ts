@@ -42,16 +42,17 @@ export async function askFfmpeg(options: {
 }): Promise<FfmpegFound | undefined> {
   const path = Bun.which(options.path ?? 'ffmpeg', { PATH: options.env.PATH ?? '' });
   if (path === null) return undefined;
-  for (const guard of guardsOf(options.env)) {
-    const about = await answer([...guard, path, '-hide_banner', '-version'], options);
+  for (const way of await waysOf(options)) {
+    const prefix = confined(way, { hasNetwork: false });
+    const about = await answer([...prefix, path, '-hide_banner', '-version'], options);
     const version = /^ffmpeg version (\S+)/m.exec(about ?? '');
     const library = /^libavformat\s+(\d+)\.\s*(\d+)\./m.exec(about ?? '');
     if (!version || !library) continue;
-    const protocols = await answer([...guard, path, '-hide_banner', '-protocols'], options);
+    const protocols = await answer([...prefix, path, '-hide_banner', '-protocols'], options);
     if (protocols === undefined) continue;
     const names = protocols.split(/^Output:$/m)[1]?.match(/^ {2}\S+$/gm) ?? [];
     return {
-      ...{ path, version: version[1], ...(await confinementOf(path, { ...options, guard })) },
+      ...{ ...way, path, version: version[1] },
       libavformat: libavformat(Number(library[1]), Number(library[2])),
       protocols: new Set(names.map((name) => name.trim())),
     };
@@ -59,34 +60,25 @@ export async function askFfmpeg(options: {
   return undefined;
 }
 
-/** The first that works is used. */
-function guardsOf(env: Asking['env']): readonly (readonly string[])[] {
-  // util-linux on Linux: the kernel kills it when the thread that started it is gone. Other implementations lack the option.
-  const setpriv = process.platform === 'linux' ? Bun.which('setpriv', { PATH: env.PATH ?? '' }) : null;
-  if (setpriv === null) return [[]];
-  const dies = ['--pdeathsig', 'KILL', '--'];
-  return [[setpriv, '--no-new-privs', ...dies], [setpriv, ...dies], []];
-}
-
-/** What beside the guard works here. */
-async function confinementOf(
-  path: string,
-  { guard, ...options }: Asking & { guard: readonly string[] },
-): Promise<Confinement> {
+/** The most that confines a process here, and nothing: some ffmpeg may not run confined. The first with which it runs is used. */
+async function waysOf(options: Asking): Promise<readonly Confinement[]> {
   const which = (name: string) => Bun.which(name, { PATH: options.env.PATH ?? '' }) ?? undefined;
+  const isLinux = process.platform === 'linux';
   const shell = which('sh');
-  const unshare = process.platform === 'linux' ? which('unshare') : undefined;
+  const [setpriv, unshare] = isLinux ? [which('setpriv'), which('unshare')] : [];
+  const works = async (command: readonly string[]) => {
+    if (shell === undefined) return false;
+    return (await answer([...command, shell, '-c', ':'], options)) !== undefined;
+  };
+  // util-linux on Linux: the kernel kills it when the thread that started it is gone. Other implementations lack the option.
+  const guard = setpriv === undefined ? [] : [setpriv, '--no-new-privs', '--pdeathsig', 'KILL', '--'];
   const isolation = unshare === undefined ? [] : [unshare, '--user', '--net', '--'];
-  const ways: readonly Confinement[] = [
-    { guard, isolation, shell },
-    { guard, isolation: [], shell },
-    { guard, isolation, shell: undefined },
-  ];
-  for (const way of ways) {
-    const prefix = confined(way, { hasNetwork: false });
-    if ((await answer([...prefix, path, '-hide_banner', '-version'], options)) !== undefined) return way;
-  }
-  return { guard, isolation: [], shell: undefined };
+  const own: Confinement = {
+    shell,
+    guard: (await works(guard)) ? guard : [],
+    isolation: (await works(isolation)) ? isolation : [],
+  };
+  return [own, { guard: [], isolation: [], shell: undefined }];
 }
 
 interface Asking {
