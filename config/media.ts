@@ -183,6 +183,10 @@ export const conversion = section({
   threads: Type.Optional(
     limitSchema('Threads of one conversion. Default: half of the processors.', { unit: 'threads' }),
   ),
+  memory: mebibytes(
+    256,
+    'Memory of all conversions of this node together. Each is charged for its pixels and references, and gets no more; one that does not fit beside the others waits, and one that needs more than all is refused. Default: 1400 MiB, or 600 MiB and 400 MiB for each thread if that is more, and 1400 MiB more with a preset of libx264 slower than `faster`; at most half of the memory of the machine.',
+  ),
 });
 
 export const stills = section({

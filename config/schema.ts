@@ -24,6 +24,10 @@ const http = section({
     description:
       'Address blocks of reverse proxies, such as ["10.0.0.0/8"]. Only their X-Forwarded-For, -Proto, -Host and -Port are trusted.',
   }),
+  connectionsPerAddress: limitSchema(
+    'HTTP connections of one address, or one /64 of IPv6. Further ones are closed at once. Does not apply to `http.trustedProxies`, nor to other nodes.',
+    { default: 4096, unit: 'connections' },
+  ),
   requests: limitSchema(
     'Concurrent HTTP requests, with blocked playlist requests and event streams. Further ones get 503 `server.busy`, except `/health/*` and `/metrics`.',
     { default: 100_000, unit: 'requests' },
@@ -131,12 +135,13 @@ export const configSchema = object({
     ),
   }),
   outbound: section({
-    allow: Type.Array(Type.String(), {
-      default: ['127.0.0.0/8', '::1/128'],
-      maxItems: 1000,
-      description:
-        'Private address blocks that webhooks, imports and exports may call. Set it to `[]` when strangers have accounts.',
-    }),
+    allow: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 1000,
+        description:
+          'Private address blocks that webhooks, imports, exports and pushes of every account may call. Default: the admin account may call this machine itself (127.0.0.0/8, ::1), except the ports of the server and of its engines; other accounts may call no private address.',
+      }),
+    ),
     requests: limitSchema('Concurrent outbound requests. Further ones fail and are tried again later.', {
       default: 1000,
       unit: 'requests',

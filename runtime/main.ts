@@ -35,6 +35,8 @@ const stopLimit = 9_000;
 
 /** Starts the program: reads the config, opens it, serves HTTP; ends it on SIGTERM and SIGINT. */
 async function main(): Promise<void> {
+  // Before anything is written: files of this process and of its ffmpeg are for its user alone.
+  process.umask(0o077);
   const clock = systemClock();
   const began = clock.now();
   const release = holdProcess();

@@ -52,6 +52,11 @@ export function allows(access: Access, demand: Demand): boolean {
   );
 }
 
+/** Whether a key may create what a POST to this path below `/api` creates, in whatever request. */
+export function mayCreate(access: Access, path: string): boolean {
+  return allows(access, { method: 'post', path });
+}
+
 /** Whether a key may change what is at this path below `/api`: secrets of a resource are for those who may. */
 export function mayChange(access: Access, path: string): boolean {
   return allows(access, { method: 'patch', path });

@@ -7,6 +7,10 @@ import { problemsOf } from '../base/problem.ts';
 export const maxJsonBytes = 262_144;
 /** Levels of nesting; no body of this API has more than six. */
 const maxJsonDepth = 32;
+/** Values and names in all; a body that is not hostile has some thousands at most. */
+const maxJsonValues = 20_000;
+/** Bytes of a body that takes a millisecond or more. */
+const bigJson = 16_384;
 /** Chunks read before others get a turn: chunks may be of one byte. */
 const chunksInTurn = 4096;
 /** Fields that one answer names; a body can have thousands that are wrong. */
@@ -45,10 +49,12 @@ export function bodyReader<P extends Record<string, TSchema>>(
   let check: TypeCheck<typeof schema> | undefined;
   const ignored = new Set(options.readOnly?.filter((name) => !(name in fields)));
   const absent = new Set(options.optional?.filter((name) => !(name in fields)));
+  const isLeftOut = (name: string, value: unknown) =>
+    isObject(value) && Object.hasOwn(value, name) && (ignored.has(name) || isNothing(value[name]));
   const checked = (value: unknown, hasPairs: boolean) => {
     const body = withoutFields(
       value,
-      (name, one) => ignored.has(name) || (absent.has(name) && isNothing(one)),
+      [...ignored, ...absent].filter((name) => isLeftOut(name, value)),
     );
     const counted = hasPairs ? withoutPairs(body) : body;
     check ??= TypeCompiler.Compile(schema);
@@ -64,18 +70,23 @@ export function bodyReader<P extends Record<string, TSchema>>(
     readOnly: [...ignored],
     check: (value) => checked(value, true),
     async read(request) {
-      const { value, hasPairs } = await readJson(request);
-      return checked(value, hasPairs);
+      const bytes = await bodyBytes(request);
+      const read = () => {
+        const { value, hasPairs } = readJson(bytes);
+        return checked(value, hasPairs);
+      };
+      return bytes.length < bigJson ? read() : inTurn(read);
     },
   };
 }
 
 /** `hasPairs`: there may be characters that are two units of UTF-16. */
-async function readJson(request: Request): Promise<{ value: unknown; hasPairs: boolean }> {
+function readJson(bytes: Uint8Array): { value: unknown; hasPairs: boolean } {
   const malformed = (message: string) => new Fault('body.malformed', { status: 400, message });
-  const bytes = await bodyBytes(request);
   // Before it is parsed: half a million brackets cost a tenth of a second of the thread that serves everyone.
-  if (isDeep(bytes)) throw malformed(`The body is nested deeper than ${maxJsonDepth} levels.`);
+  const { isDeep, values } = measured(bytes);
+  if (isDeep) throw malformed(`The body is nested deeper than ${maxJsonDepth} levels.`);
+  if (values > maxJsonValues) throw malformed(`The body has more than ${maxJsonValues} values and names.`);
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -93,6 +104,16 @@ async function readJson(request: Request): Promise<{ value: unknown; hasPairs: b
     const problem = (error as Error).message.replace('JSON Parse error: ', '').replace(/ ".*$/s, '');
     throw malformed(`The body is not valid JSON: ${problem}${hint}.`);
   }
+}
+
+/** The big body that is parsed last so far. */
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/** Does the work of a big body when that of the others before it is done, and what came in meanwhile was served. */
+function inTurn<T>(work: () => T): Promise<T> {
+  const turn = lastTurn.then(() => new Promise<void>((resolve) => setImmediate(resolve))).then(work);
+  lastTurn = turn.catch(() => {});
+  return turn;
 }
 
 /** Bodies that were read; a request gives its own only once. */
@@ -139,9 +160,15 @@ function withoutPairs(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutPairs(one)]));
 }
 
-function withoutFields(body: unknown, isLeftOut: (name: string, value: unknown) => boolean): unknown {
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) return body;
-  return Object.fromEntries(Object.entries(body).filter(([name, value]) => !isLeftOut(name, value)));
+function withoutFields(body: unknown, names: readonly string[]): unknown {
+  if (names.length === 0) return body;
+  const rest = { ...(body as Record<string, unknown>) };
+  for (const name of names) delete rest[name];
+  return rest;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 /** `false`, `[]`, `{}`, and an object of nothing else, as `{"targets": []}`. */
@@ -151,9 +178,10 @@ function isNothing(value: unknown): boolean {
   return Object.values(value).every(isNothing);
 }
 
-/** Whether brackets outside strings nest deeper than `maxJsonDepth`. What is not JSON may count wrongly. */
-function isDeep(bytes: Uint8Array): boolean {
+/** Whether brackets outside strings nest deeper than `maxJsonDepth`, and how many values and names there are. What is not JSON may count wrongly. */
+function measured(bytes: Uint8Array): { isDeep: boolean; values: number } {
   let depth = 0;
+  let values = 1;
   let isText = false;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
@@ -161,14 +189,17 @@ function isDeep(bytes: Uint8Array): boolean {
       if (byte === BACKSLASH) at += 1;
       else if (byte === QUOTE) isText = false;
     } else if (byte === QUOTE) isText = true;
+    else if (byte === COMMA || byte === COLON) values += 1;
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       depth += 1;
-      if (depth > maxJsonDepth) return true;
+      if (depth > maxJsonDepth) return { isDeep: true, values };
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
   }
-  return false;
+  return { isDeep: false, values };
 }
 
+const COMMA = 0x2c;
+const COLON = 0x3a;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_LIST = 0x5b;

@@ -1,6 +1,7 @@
 /**
  * JPEGs of fragmented mp4: one picture, or many on one sheet. Decoded in other processes, made once for all who ask at the same time,
- * and kept in memory for a while. Number, time and size are bounded.
+ * and kept in memory for a while. Number, time and size are bounded. Pictures of broadcasts come first, then those of who has had
+ * the fewest.
  *
  * Faults: `still.none` (404: there is no picture in it, it cannot be decoded, or is too large to be), `still.unavailable` (503:
  * there is no ffmpeg), `still.busy` (503: too much is being made, or waits), `still.failed` (503: it took too long, or broke). What
@@ -21,8 +22,14 @@ export interface StillOrder {
   readonly kind: StillKind;
   /** Equal keys are equal pictures. */
   readonly key: string;
-  /** What it is of: of one such thing few are made at a time, so that it takes no other's place. */
+  /** What it is of: of one such thing few are made at a time for one client, so that it takes no other's place. */
   readonly of: string;
+  /** Who asks, such as a network address. Each has a share of the turns. Default: all that name none are one client. */
+  readonly client?: string;
+  /** Whose video it is. Each account has a share, too. */
+  readonly account?: string;
+  /** One of so many pictures of the same thing that others go before it. */
+  readonly isOneOfMany?: boolean;
   /** How long what was made may be answered again, ms. Default: for ever. */
   readonly freshFor?: number;
   readonly signal: AbortSignal;

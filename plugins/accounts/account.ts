@@ -103,6 +103,8 @@ export function accountRoutes(kit: Kit): AnyElysia {
       '/api/account/:id',
       keyed(
         async ({ request, params: { id = '' }, principal }) => {
+          // Other accounts are as unknown as those that never were.
+          if (!principal.isAdmin && principal.accountId !== id) throw notFound(id);
           onlyAdmin(principal, 'change accounts');
           await changeAccount(id, { body: (await change.read(request)) as AccountBody, kit, principal });
           return new Response(null, { status: 204 });

@@ -41,7 +41,7 @@ export default definePlugin({
   config,
   needs: [
     ...[assets, authenticator, films, tasks, uploading],
-    ...[services.converter, services.inspector, services.intake],
+    ...[services.converter, services.inspector, services.intake, services.secrets],
   ],
   provides: [assets, films, uploading],
   resources: [assetResource],

@@ -107,12 +107,15 @@ function metadata(description: string) {
 }
 
 /** What no schema can say of the body. Throws `body.invalid` (422) with every problem, each by its field. */
-export function checkExport(body: ExportBody, { outbound }: { outbound: Pick<Outbound, 'problem'> }): void {
+export function checkExport(
+  body: ExportBody,
+  { outbound, owner }: { outbound: Pick<Outbound, 'problem'>; owner: string },
+): void {
   const { ipfs, custom } = body;
   const problems = [
     ...choiceProblems(body),
     ...(ipfs ? ipfsProblems(ipfs) : []),
-    ...(custom ? customProblems(custom, outbound) : []),
+    ...(custom ? customProblems(custom, { outbound, owner }) : []),
   ];
   if (problems.length > 0) throw new Fault('body.invalid', { status: 422, message: problems });
 }
@@ -151,14 +154,14 @@ function metadataProblem(document: object): string | undefined {
   return hasPrototype(document) ? 'no key may be __proto__' : undefined;
 }
 
-function customProblems(custom: Custom, outbound: Checker): string[] {
+function customProblems(custom: Custom, { outbound, owner }: { outbound: Checker; owner: string }): string[] {
   const { url, headers = {} } = custom;
   const entries = Object.entries(headers);
   if (entries.length > mostHeaders) return [`custom.headers: expected at most ${mostHeaders} headers`];
   const bytes = entries.reduce((sum, [name, value]) => sum + Buffer.byteLength(name + value), 0);
   if (bytes > headerBytes)
     return [`custom.headers: expected at most ${headerBytes} bytes of names and values`];
-  const request = { method: methodOf(custom) };
+  const request = { method: methodOf(custom), owner };
   const wrong = outbound.problem(url, request);
   if (wrong) return [`custom.url: ${wrong.message}`];
   // One by one, so that each that is wrong is named.

@@ -39,7 +39,7 @@ export function routes(kit: ExportsKit): AnyElysia {
       // Before the body: what a stranger sends to another account's asset is answered 404, whatever it is.
       if (asset?.account !== account) throw assetNotFound(assetId);
       const body = await exportBody.read(request);
-      checkExport(body, kit);
+      checkExport(body, { ...kit, owner: account });
       if (asset.status !== 'ready' || !asset.file) throw assetNotReady(asset);
       await checkPermission(body, { asset, file: asset.file, kit });
       const { params, secret } = askedBy(body);

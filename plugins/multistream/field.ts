@@ -2,6 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Fault } from '../../core/base/fault.ts';
 import { maxIdLength, nameSchema } from '../../core/base/name.ts';
 import { object, optional } from '../../core/base/schema.ts';
+import { mayCreate } from '../../core/http/access.ts';
+import { notAllowed } from '../../core/http/auth.ts';
 import { idSchema } from '../../core/http/operation.ts';
 import { type FieldChange, field } from '../../core/plugin/resource.ts';
 import { type Profile, profilesField } from '../renditions/contract.ts';
@@ -9,6 +11,8 @@ import { stream } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import { specSchema, targetsOf, urlProblem } from './target.ts';
 
+/** Below `/api`, as access rules name it. */
+const targetPath = 'multistream/target';
 /** Of one stream: each gets its own connection. */
 const maxTargets = 50;
 
@@ -57,6 +61,9 @@ export const multistream = field<Multistream, MultistreamKit>(stream, 'multistre
   faults: ['multistream.invalid', 'target.too_many'],
   initial: { targets: [] },
   async validate({ targets = [] }, change) {
+    const isMaking = targets.some(({ spec }) => spec !== undefined);
+    if (isMaking && !mayCreate(change.principal.access, targetPath))
+      throw notAllowed(`a target made by spec needs post ${targetPath}, and its access rules have none`);
     const malformed = targets.flatMap(({ spec }, index) => {
       const problem = spec && urlProblem(spec.url);
       return problem ? [`multistream.targets.${index}.spec.url: ${problem}`] : [];

@@ -13,7 +13,7 @@ import { push } from './push.ts';
 import { TargetReconciler } from './reconciler.ts';
 import { routes } from './routes.ts';
 import { lostNode, reconcilePushes, sessionEnded } from './session-ended.ts';
-import { kind } from './target.ts';
+import { kind, sealOldUrls } from './target.ts';
 
 /** Of events, as an example. */
 const payload = { target: { id: exampleId, name: 'Example', profile: 'source' } };
@@ -23,7 +23,7 @@ export default definePlugin({
   id: 'multistream',
   summary: 'pushes broadcasts to multistream targets',
   offers: [offer(storedKinds, () => ({ kind }))],
-  needs: [authenticator, streams, services.pusher, services.transcoder],
+  needs: [authenticator, streams, services.pusher, services.secrets, services.transcoder],
   extends: [multistream],
   config,
   actors: [push],
@@ -44,7 +44,7 @@ export default definePlugin({
   },
   reactions: { 'session.over': sessionEnded },
   lostNode,
-  duties: { endMissed: reconcilePushes },
+  duties: { endMissed: reconcilePushes, sealUrls: sealOldUrls },
   faults: {
     'multistream.invalid': {
       status: 400,

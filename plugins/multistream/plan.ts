@@ -4,7 +4,7 @@ import { type Profile, profilesField } from '../renditions/contract.ts';
 import type { StreamState } from '../streams/contract.ts';
 import type { MultistreamKit } from './config.ts';
 import type { WantedPush } from './follow.ts';
-import { kind, type Target } from './target.ts';
+import { kind, type Target, urlOf } from './target.ts';
 
 /** What is to be pushed of one playlist. */
 export interface Plan {
@@ -40,8 +40,16 @@ export async function planOf(
       );
       continue;
     }
-    const { url, name, disabled } = JSON.parse(row.body) as Target;
+    const target = JSON.parse(row.body) as Target;
+    const { name, disabled } = target;
     if (disabled) continue;
+    const url = urlOf(target, kit);
+    if (url === undefined) {
+      issues.push(
+        `The URL of multistream target ${targetId} cannot be decrypted: nothing is sent to it. Set its URL again.`,
+      );
+      continue;
+    }
     // Such a push would take the key from its own encoder. By any host and port: the key is random, so it is in no other URL.
     if (url.includes(streamKey)) {
       issues.push(

@@ -10,7 +10,7 @@ import { type Call, keyedRoutes } from '../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../core/http/list.ts';
 import { json, nothing } from '../../core/http/operation.ts';
 import type { MultistreamKit } from './config.ts';
-import { kind, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
+import { kind, sealedUrl, type Target, targetSchema, targetsOf, urlProblem, urlSchema } from './target.ts';
 
 const changes = {
   name: Type.Optional(nameSchema('My channel')),
@@ -108,7 +108,10 @@ async function changeTarget({ request, params, principal }: Call, kit: Multistre
   await own.get(params.id);
   const body = await change.read(request);
   if (body.url !== undefined) checkUrl(body.url);
-  if (Object.keys(body).length > 0) await own.change(params.id, (before) => ({ ...before, ...body }));
+  const { url, ...rest } = body;
+  const sealed = url === undefined ? {} : { url: sealedUrl(params.id, { url, kit }) };
+  const changed = { ...rest, ...sealed };
+  if (Object.keys(changed).length > 0) await own.change(params.id, (before) => ({ ...before, ...changed }));
   return new Response(null, { status: 204 });
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Fault } from '../../core/base/fault.ts';
+import { Fault, unlessRefused } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
 import { maxNameLength, nameSchema } from '../../core/base/name.ts';
 import { object } from '../../core/base/schema.ts';
@@ -8,6 +8,8 @@ import type { Principal } from '../../core/http/auth.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import { type Quota, quota } from '../../core/http/quota.ts';
 import { type PlainResource, plainResources } from '../../core/plugin/plain-resource.ts';
+import { sealRows } from '../../core/plugin/sealed-rows.ts';
+import { services } from '../../core/plugin/services.ts';
 import { pushUrl } from '../../core/push-url/push-url.ts';
 import type { MultistreamKit } from './config.ts';
 
@@ -16,7 +18,7 @@ export interface Target {
   readonly id: string;
   readonly account: string;
   readonly name: string;
-  /** A secret: it holds the user's key. No answer, event or log shows it. */
+  /** A secret: it holds the user's key. No answer, event or log shows it. Stored sealed; `urlOf` opens it. */
   readonly url: string;
   readonly disabled: boolean;
   /** Epoch ms. */
@@ -69,7 +71,7 @@ export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit
           id,
           account,
           name: name ?? new URL(url).hostname.slice(0, maxNameLength),
-          url,
+          url: sealedUrl(id, { url, kit }),
           disabled,
           createdAt,
         },
@@ -85,6 +87,40 @@ export function targetsOf({ accountId: account }: Principal, kit: MultistreamKit
       placesOf(kit).gone(account);
     },
   };
+}
+
+/** Undefined: it cannot be decrypted. */
+export function urlOf({ id, url }: Pick<Target, 'id' | 'url'>, kit: Pick<MultistreamKit, 'use'>) {
+  return kit.use(services.secrets).open(url, contextOf(id));
+}
+
+export function sealedUrl(
+  id: string,
+  { url, kit }: { url: string; kit: Pick<MultistreamKit, 'use'> },
+): string {
+  return kit.use(services.secrets).seal(url, contextOf(id));
+}
+
+/** A singleton task: seals what older versions stored. */
+export function sealOldUrls(kit: MultistreamKit): () => Promise<void> {
+  return sealRows(kind, {
+    kit,
+    async seal(row) {
+      const target = JSON.parse(row.body) as Target;
+      if (urlOf(target, kit) !== target.url) return;
+      const own = plainResources(plainTarget, { account: row.account, resources: kit.resources });
+      const sealed = own.change(row.id, ({ url, ...rest }) => ({
+        ...rest,
+        // Another request may have written it since.
+        url: urlOf({ id: row.id, url }, kit) === url ? sealedUrl(row.id, { url, kit }) : url,
+      }));
+      await sealed.catch(unlessRefused);
+    },
+  });
+}
+
+function contextOf(targetId: string): string {
+  return `${kind}/${targetId}/url`;
 }
 
 const plainTarget: PlainResource<Target> = {

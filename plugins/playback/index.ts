@@ -10,7 +10,7 @@ import { openLimit } from '../../core/http/request-limits.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { findByName } from '../../core/vod/aliases.ts';
-import { deploymentPolicy, type Policy, policyProblems, shownPolicy } from '../protection/contract.ts';
+import { deploymentPolicy, type Policy, shownPolicy } from '../protection/contract.ts';
 import {
   neverReady,
   notReady,
@@ -38,10 +38,6 @@ export default definePlugin({
   id: 'playback',
   summary: 'playback info',
   config,
-  contradictions: ({ policy }) =>
-    policyProblems(policyIn(policy), { hasCountries: true, wrongUrl: () => undefined }).map(
-      (problem) => `policy.${problem}`,
-    ),
   offers: [
     offer(deploymentPolicy, (kit: { readonly config: Static<typeof config> }) => policyIn(kit.config.policy)),
   ],

@@ -1,3 +1,4 @@
+import { plainAddress } from '../../core/base/cidr.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { type Countries, countries } from '../ingest/contract.ts';
 
@@ -8,7 +9,7 @@ export function hasCountries(kit: CountriesKit): boolean {
 
 /** The country of an address (ISO 3166-1), if it is known. */
 export function countryOf(address: string | undefined, kit: CountriesKit): string | undefined {
-  return countriesOf(kit)?.countryOf(address);
+  return countriesOf(kit)?.countryOf(address === undefined ? undefined : plainAddress(address));
 }
 
 type CountriesKit = Pick<Kit, 'deployment' | 'offered'>;

@@ -4,8 +4,9 @@ import { account } from '../accounts/contract.ts';
 import { assetResource } from '../assets/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { ProtectionKit } from './config.ts';
+import { type Policy, shownPolicy } from './contract.ts';
 import { hasCountries } from './countries.ts';
-import { checkPolicy, type GivenPolicy, type Policy, policySchema, shownPolicy } from './policy.ts';
+import { checkPolicy, type GivenPolicy, policySchema } from './policy.ts';
 import { storeWebhookSecret } from './webhook-secret.ts';
 
 export const policyField = 'playbackPolicy';
@@ -36,7 +37,8 @@ function fieldOf(kind: ResourceKind) {
   });
 }
 
-function contextOf(kit: ProtectionKit) {
+/** What a policy is checked against. */
+export function contextOf(kit: ProtectionKit) {
   return {
     hasCountries: hasCountries(kit),
     wrongUrl: (url: string) => kit.outbound.problem(url, { method: 'POST' })?.message,

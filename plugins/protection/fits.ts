@@ -39,7 +39,7 @@ export function misfit(restrictions: Restrictions, facts: Facts): Unfit | undefi
 
 /** `https://www.example.com`, `http://localhost:3000`, `https://*.example.com`, `capacitor://localhost`: as browsers send it. */
 export function isOriginPattern(text: string): boolean {
-  return serialized(text.replace('://*.', '://any.')) !== undefined;
+  return serialized(text.replace(/:\/\/\*\.(?=[^.:])/, '://any.')) !== undefined;
 }
 
 function wrongOrigin(

@@ -7,12 +7,15 @@ import { accounts } from '../accounts/contract.ts';
 import { assetTerms } from '../assets/contract.ts';
 import { frameRules } from '../watch/contract.ts';
 import { config, type ProtectionKit } from './config.ts';
-import { policyFields } from './fields.ts';
+import { deploymentPolicy } from './contract.ts';
+import { contextOf, policyFields } from './fields.ts';
 import { frameRule } from './frames.ts';
 import { inheritedPolicy } from './inherited.ts';
 import { decidePlay } from './play.ts';
+import { checkPolicy } from './policy.ts';
+import { decidePublish } from './publish.ts';
 import { protectionRoutes } from './routes.ts';
-import { signingKeyRoutes } from './signing-key-routes.ts';
+import { signingKeyFaults, signingKeyRoutes } from './signing-key-routes.ts';
 
 /** Who may watch: policies, signed tokens, webhooks; who is cut off. */
 export default definePlugin({
@@ -44,9 +47,7 @@ export default definePlugin({
       status: 404,
       meaning: 'There is nothing of your account to watch under this id.',
     },
-    'signing_key.not_found': { status: 404, meaning: 'There is no signing key of this id in your account.' },
-    'signing_key.too_many': { status: 409, meaning: 'The account has the maximum number of signing keys.' },
-    'signing_key.busy': { status: 409, meaning: 'Other requests change the signing key. Try again.' },
+    ...signingKeyFaults,
     'playback.too_many_revoked': {
       status: 409,
       meaning: 'Too many viewers of one video are revoked. Revoke everybody, or delete the signing key.',
@@ -56,6 +57,12 @@ export default definePlugin({
       meaning: 'The account has secrets for too many addresses of webhook policies.',
     },
   },
-  decides: { play: decidePlay },
+  start(kit) {
+    const [common] = kit.offered(deploymentPolicy);
+    if (common)
+      checkPolicy(common, { name: 'plugins.playback.policy', code: 'config.invalid', ...contextOf(kit) });
+    return undefined;
+  },
+  decides: { play: decidePlay, publish: decidePublish },
   routes: (kit) => new Elysia().use(protectionRoutes(kit)).use(signingKeyRoutes(kit)),
 });

@@ -1,9 +1,9 @@
 import { variantOf } from '../../core/hls/with-pass.ts';
 import type { PlayPass, PlayQuestion } from '../../core/plugin/decide.ts';
 import { type Audience, audienceOf, audiences } from './audience.ts';
+import type { Policy } from './contract.ts';
 import { type Facts, misfit } from './fits.ts';
 import { maxExtra, type Pass, type PassExtra, type Passes, viewerHash } from './pass.ts';
-import type { Policy } from './policy.ts';
 import { isRevoked } from './revocations.ts';
 import type { Claims, VerifyToken } from './token.ts';
 import type { Watched } from './watched.ts';

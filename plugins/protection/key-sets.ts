@@ -64,14 +64,15 @@ export function keySets(kit: Pick<Kit, 'clock' | 'log' | 'outbound' | 'signal'>)
       const now = clock.now();
       const set = known.get(address.id, now) ?? nothingKnown;
       const isDue = now - set.triedAt >= between;
-      const key = now - set.readAt < longestStale ? set.keys.get(kid) : undefined;
+      const keyIn = ({ keys, readAt }: KeySet) => (now - readAt < longestStale ? keys.get(kid) : undefined);
+      const key = keyIn(set);
       if (key) {
         if (isDue && now - set.readAt >= fresh) void read(address, withoutReading(set));
         return key.verification;
       }
       // A key that was made since.
       const reading = isDue ? read(address, withoutReading(set)) : set.reading;
-      return (await reading)?.keys.get(kid)?.verification;
+      return reading && keyIn(await reading)?.verification;
     },
   };
 }

@@ -1,11 +1,12 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import type { PlayDecision, PlayQuestion, PlaySubject } from '../../core/plugin/decide.ts';
 import { services } from '../../core/plugin/services.ts';
+import { accounts } from '../accounts/contract.ts';
 import type { ProtectionKit } from './config.ts';
+import { deploymentPolicy, type Policy } from './contract.ts';
 import { countryOf } from './countries.ts';
 import { type Asked, type Court, isMisfit, type Judgement, judge, type Misfit } from './judge.ts';
 import { Passes } from './pass.ts';
-import type { Policy } from './policy.ts';
 import { accountKeys } from './signing-keys.ts';
 import { tokenVerifier } from './token.ts';
 import { bindingOf, type WatchedFinder, watchedFinder } from './watched.ts';
@@ -49,12 +50,11 @@ function webhookOf(
   { question: { account }, kit }: { question: Question; kit: ProtectionKit },
 ) {
   const { webhookUrl: url = '', onError = 'refuse' } = policy;
-  return {
-    url,
-    onError,
-    // That of the deployment's own policy is in its config.
-    secret: async () => (await webhookSecret({ account, url }, kit)) ?? kit.config.webhookSecret,
-  } as const;
+  const own = { url, onError, account, secret: () => webhookSecret({ account, url }, kit) };
+  if (kit.offered(deploymentPolicy)[0]?.webhookUrl !== url) return own;
+  // The operator's server may be in its own network, and its secret is in the config.
+  const secret = async () => (await own.secret()) ?? kit.config.webhookSecret;
+  return { ...own, account: kit.use(accounts).adminId, secret };
 }
 
 /** Decides about a request of a viewer. */

@@ -1,7 +1,6 @@
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { accounts } from '../accounts/contract.ts';
-import { deploymentPolicy } from './contract.ts';
-import type { Policy } from './policy.ts';
+import { deploymentPolicy, type Policy } from './contract.ts';
 
 /** The policy of what has none of its own. */
 export interface Policies {

@@ -1,66 +1,14 @@
 import { createHash } from 'node:crypto';
-import { type Static, Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import { cidr } from '../../core/base/cidr.ts';
 import { Fault } from '../../core/base/fault.ts';
-import { object, oneOf, optional } from '../../core/base/schema.ts';
-
-/** Entries of one list of a policy. */
-const maxEntries = 100;
-
-const restrictions = {
-  allowedOrigins: Type.Optional(
-    Type.Array(Type.String({ maxLength: 255, examples: ['https://www.example.com'] }), {
-      maxItems: maxEntries,
-      description:
-        'Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may.',
-    }),
-  ),
-  allowNoOrigin: optional.boolean({
-    description:
-      'With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false.',
-  }),
-  countries: Type.Optional(
-    Type.Array(Type.String({ pattern: '^[A-Z]{2}$', examples: ['DE'] }), {
-      maxItems: maxEntries,
-      description: 'Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`.',
-    }),
-  ),
-  cidrs: Type.Optional(
-    Type.Array(Type.String({ maxLength: 64, examples: ['192.0.2.0/24'] }), {
-      maxItems: maxEntries,
-      description: 'Blocks of addresses of the viewers.',
-    }),
-  ),
-};
-
-const common = {
-  type: oneOf(['public', 'signed', 'webhook'], {
-    description:
-      '`public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked.',
-  }),
-  ...restrictions,
-  webhookUrl: optional.string({
-    maxLength: 2048,
-    description: 'With `webhook`: the address that is asked.',
-    examples: ['https://example.com/may-play'],
-  }),
-  onError: Type.Optional(
-    oneOf(['refuse', 'allow'], {
-      description: 'With `webhook`: what holds while your server does not answer. Default `refuse`.',
-    }),
-  ),
-};
-
-/** As it is shown. */
-export const shownPolicy = object(common, {
-  description: 'Who may watch. Absent: as the account or the deployment says.',
-  examples: [{ type: 'signed' }],
-});
+import { object, optional } from '../../core/base/schema.ts';
+import { type Policy, policyParts } from './contract.ts';
 
 /** As a client sets it. */
 export const policySchema = object(
   {
-    ...common,
+    ...policyParts,
     webhookSecret: optional.string({
       minLength: 16,
       maxLength: 256,
@@ -75,8 +23,6 @@ export const policySchema = object(
   },
 );
 
-/** Who may watch something. */
-export type Policy = Static<typeof shownPolicy>;
 export type GivenPolicy = Static<typeof policySchema>;
 
 export interface PolicyContext {
@@ -117,10 +63,13 @@ function isOriginPattern(text: string): boolean {
   }
 }
 
-/** Throws Fault `body.invalid` (422). */
-export function checkPolicy(policy: GivenPolicy, context: PolicyContext & { readonly name: string }): void {
+/** Throws Fault `body.invalid` (422), or one of another code. */
+export function checkPolicy(
+  policy: GivenPolicy,
+  { code = 'body.invalid', ...context }: PolicyContext & { readonly name: string; readonly code?: string },
+): void {
   const problems = policyProblems(policy, context).map((problem) => `${context.name}.${problem}`);
-  if (problems.length > 0) throw new Fault('body.invalid', { status: 422, message: problems });
+  if (problems.length > 0) throw new Fault(code, { status: 422, message: problems });
 }
 
 /** Whether it lets everybody watch. */

@@ -12,31 +12,20 @@ import { idSchema, json, momentSchema, nothing, storeFaults } from '../../core/h
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { invalidQuery } from '../../core/http/query.ts';
 import { type Quota, quota } from '../../core/http/quota.ts';
-import type { FaultTable, Kit } from '../../core/plugin/plugin.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
 import {
   accountKeys,
   type KeyPair,
   maxSigningKeys,
-  newKeyPair,
+  pairMaker,
   type SigningKey,
   signingKeyKind,
   signingKeysOf,
 } from './signing-keys.ts';
 import { type Algorithm, algorithms } from './verification-key.ts';
 
-export const signingKeyFaults: FaultTable = {
-  'signing_key.not_found': { status: 404, meaning: 'There is no signing key of this id in your account.' },
-  'signing_key.busy': { status: 409, meaning: 'Other requests delete this signing key. Try again.' },
-  'signing_key.too_many': {
-    status: 409,
-    meaning: `The account has ${maxSigningKeys} signing keys, the most it may have.`,
-  },
-};
-
 /** Characters of a URL; browsers and servers take about as much. */
 const maxUrlLength = 2000;
-/** RSA pairs that wait to be made. One is made at a time, so that the pool of threads has room for everything else. */
-const maxWaiting = 16;
 /** Seconds that caches keep the public halves. */
 const jwksAge = 60;
 
@@ -89,14 +78,12 @@ const filterFields = {
   createdAt: { type: 'number' },
 } as const;
 
-type KeysKit = Kit;
-
 /** `/api/signing-key`: the keys that sign tokens of private playback. */
-export function signingKeyRoutes(kit: KeysKit): AnyElysia {
+export function signingKeyRoutes(kit: Kit): AnyElysia {
   const { keyed, once } = keyedRoutes(kit);
   const keys = accountKeys(kit);
   const places = keyPlaces(kit);
-  const makePair = inTurn(newKeyPair);
+  const makePair = pairMaker();
   const list = resourceList({
     ...{ kind: signingKeyKind, fields: filterFields, caller: kit.caller, resources: kit.resources },
   });
@@ -162,7 +149,7 @@ const creation = bodyReader(fields, {
 });
 
 interface Creation {
-  readonly kit: KeysKit;
+  readonly kit: Kit;
   readonly places: Quota;
   makePair(algorithm: Algorithm): Promise<KeyPair>;
 }
@@ -207,7 +194,7 @@ function urlProblem(
 }
 
 /** `/.well-known/jwks.json`: the public halves of an account, for everybody. */
-function jwksRoutes(kit: KeysKit): AnyElysia {
+function jwksRoutes(kit: Kit): AnyElysia {
   const keys = accountKeys(kit);
   return new Elysia()
     .get(
@@ -273,26 +260,4 @@ function keyPlaces({ clock, resources }: Pick<Kit, 'clock' | 'resources'>): Quot
         message: `This account has ${maxSigningKeys} signing keys, the most it may have. Delete some first.`,
       }),
   });
-}
-
-/** One after the other. Fault `server.busy` (503) when too many wait. */
-function inTurn(
-  make: (algorithm: Algorithm) => Promise<KeyPair>,
-): (algorithm: Algorithm) => Promise<KeyPair> {
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
-  return async (algorithm) => {
-    // A P-256 pair takes half a millisecond.
-    if (algorithm !== 'RS256') return make(algorithm);
-    if (waiting >= maxWaiting)
-      throw new Fault('server.busy', { status: 503, message: 'Other keys are being made.', retryAfter: 2 });
-    waiting += 1;
-    const pair = last.then(() => make(algorithm));
-    last = pair
-      .catch(() => {})
-      .finally(() => {
-        waiting -= 1;
-      });
-    return pair;
-  };
 }

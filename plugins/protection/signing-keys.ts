@@ -146,3 +146,28 @@ export function newKeyPair(algorithm: Algorithm): Promise<KeyPair> {
   else generateKeyPair('ec', { namedCurve: 'P-256', ...pem }, done);
   return promise;
 }
+
+/** RSA pairs that wait to be made. One is made at a time, so that the pool of threads has room for everything else. */
+export const maxWaiting = 16;
+
+export type MakePair = (algorithm: Algorithm) => Promise<KeyPair>;
+
+/** One after the other. Fault `server.busy` (503) when too many wait. */
+export function pairMaker(make: MakePair = newKeyPair): MakePair {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  return async (algorithm) => {
+    // A P-256 pair takes half a millisecond.
+    if (algorithm !== 'RS256') return make(algorithm);
+    if (waiting >= maxWaiting)
+      throw new Fault('server.busy', { status: 503, message: 'Other keys are being made.', retryAfter: 2 });
+    waiting += 1;
+    const pair = last.then(() => make(algorithm));
+    last = pair
+      .catch(() => {})
+      .finally(() => {
+        waiting -= 1;
+      });
+    return pair;
+  };
+}

@@ -2,8 +2,9 @@ import { Remembered } from '../../core/base/remembered.ts';
 import type { PlaySubject } from '../../core/plugin/decide.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { type PlayedFacts, playedFacts } from '../playback/contract.ts';
+import type { Policy } from './contract.ts';
 import { type Policies, policiesOf } from './policies.ts';
-import { isOpen, type Policy, policyDigest } from './policy.ts';
+import { isOpen, policyDigest } from './policy.ts';
 import { noRevocations, type Revocations, readRevocations } from './revocations.ts';
 
 /**

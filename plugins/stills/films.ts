@@ -1,7 +1,10 @@
 import { Fault } from '../../core/base/fault.ts';
+import { networkOf } from '../../core/base/network.ts';
 import { preconditions } from '../../core/http/preconditions.ts';
-import type { StillSource } from '../../core/ports/stills.ts';
+import type { Kit } from '../../core/plugin/plugin.ts';
+import type { StillOrder, StillSource } from '../../core/ports/stills.ts';
 import type { FilmMedia } from '../../core/vod/film-media.ts';
+import type { IndexedFilm } from '../../core/vod/films.ts';
 
 /** Files below the address of a broadcast or a film. */
 export const thumbnailName = 'thumbnail.jpg';
@@ -16,6 +19,20 @@ export const stillFaults = ['still.none', 'still.unavailable', 'still.busy', 'st
 
 /** Seconds for which caches may keep pictures of an asset: so long those of a deleted one may still be found there. */
 const maxAge = 3600;
+
+/** Whose share of the turns the picture of a film is taken from: that of the network that asks, and that of the account. */
+export function sharesOf(
+  film: IndexedFilm,
+  { request, kit }: { request: Request; kit: Pick<Kit, 'caller'> },
+): Pick<StillOrder, 'client' | 'account' | 'signal'> {
+  const { address } = kit.caller(request);
+  const account = film.identity?.account;
+  return {
+    signal: request.signal,
+    ...(address !== undefined && { client: networkOf(address) }),
+    ...(account !== undefined && { account }),
+  };
+}
 
 /** A segment of a film, to make a picture of. */
 export function filmSource(

@@ -16,7 +16,9 @@ export function liveThumbnail(kit: Pick<Kit, 'clock' | 'use'>): LiveFile {
   const stills = kit.use(services.stills);
   const answer = async (playbackId: string, signal: AbortSignal): Promise<Response> => {
     const still = await stills.make({
-      ...{ kind: 'live', key: `live/${playbackId}`, of: `live/${playbackId}`, freshFor: refresh, signal },
+      // There is one of each broadcast, whoever asks.
+      ...{ kind: 'live', client: `live/${playbackId}`, freshFor: refresh, signal },
+      ...{ key: `live/${playbackId}`, of: `live/${playbackId}` },
       open: () => {
         const found = media.keyFrame(playbackId);
         return found && found !== 'none' ? pictureOf(found) : undefined;

@@ -4,7 +4,7 @@ import type { Still, StillStore } from '../../core/ports/stills.ts';
 import type { FilmFile, FilmMedia } from '../../core/vod/film-media.ts';
 import type { IndexedFilm } from '../../core/vod/films.ts';
 import { picturesFolder } from '../assets/contract.ts';
-import { cuesName, fileOf, filmSource, segmentAt, stillFaults, storyboardName } from './films.ts';
+import { cuesName, fileOf, filmSource, segmentAt, sharesOf, stillFaults, storyboardName } from './films.ts';
 
 /** Largest side of a picture on the sheet, pixels. */
 const tileBox = 256;
@@ -25,7 +25,7 @@ export function storyboard(kit: StoryboardKit): FilmFile {
     faults,
     async answer(film, { request, media }) {
       const plan = planOf(media.index.starts);
-      const { bytes, etag } = await sheetOf(film, { plan, media, kit, signal: request.signal });
+      const { bytes, etag } = await sheetOf(film, { plan, media, kit, request });
       return fileOf(request, { body: bytes, etag, type: 'image/jpeg' });
     },
   };
@@ -39,7 +39,7 @@ export function storyboardCues(kit: StoryboardKit): FilmFile {
     faults,
     async answer(film, { request, media }) {
       const plan = planOf(media.index.starts);
-      const { width, height, etag } = await sheetOf(film, { plan, media, kit, signal: request.signal });
+      const { width, height, etag } = await sheetOf(film, { plan, media, kit, request });
       // Its size is that of the sheet, which shape the film ever has.
       const rows = Math.ceil(plan.cues.length / plan.columns);
       const size = { width: Math.floor(width / plan.columns), height: Math.floor(height / rows) };
@@ -50,7 +50,7 @@ export function storyboardCues(kit: StoryboardKit): FilmFile {
   };
 }
 
-type StoryboardKit = Pick<Kit, 'blobs' | 'use'>;
+type StoryboardKit = Pick<Kit, 'blobs' | 'use' | 'caller'>;
 
 interface Plan {
   readonly cues: readonly (Cue & { readonly segment: number })[];
@@ -76,13 +76,14 @@ function planOf(times: Float64Array): Plan {
 /** From memory, from where it was stored when it was made, or made now. */
 function sheetOf(
   film: IndexedFilm,
-  { plan, media, kit, signal }: { plan: Plan; media: FilmMedia; kit: StoryboardKit; signal: AbortSignal },
+  { plan, media, kit, request }: { plan: Plan; media: FilmMedia; kit: StoryboardKit; request: Request },
 ): Promise<Still> {
   const { sha256 } = film.video;
   const store = storeOf(film, kit);
   return kit.use(services.stills).make({
     // There is one: who asks for many moments of the film does not take its place.
-    ...{ kind: 'storyboard', key: `film/${sha256}/storyboard`, of: `film/${sha256}/storyboard`, signal },
+    ...{ kind: 'storyboard', key: `film/${sha256}/storyboard`, of: `film/${sha256}/storyboard` },
+    ...sharesOf(film, { request, kit }),
     ...(store && { store }),
     open: () => ({
       pictures: plan.cues.map(({ segment }) => ({ sources: [filmSource(media, { number: segment })] })),

@@ -3,7 +3,15 @@ import { invalidQuery } from '../../core/http/query.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
-import { fileOf, filmSource, segmentAt, stillFaults, thumbnailBox, thumbnailName } from './films.ts';
+import {
+  fileOf,
+  filmSource,
+  segmentAt,
+  sharesOf,
+  stillFaults,
+  thumbnailBox,
+  thumbnailName,
+} from './films.ts';
 
 /** Seconds: the latest moment that a thumbnail shows if no `time` is named; otherwise a tenth of the film. */
 const maxOpening = 10;
@@ -11,7 +19,7 @@ const maxOpening = 10;
 const maxLookBack = 8;
 
 /** `thumbnail.jpg?time=`: the picture that a player shows at that moment. */
-export function filmThumbnail(kit: Pick<Kit, 'use'>): FilmFile {
+export function filmThumbnail(kit: Pick<Kit, 'use' | 'caller'>): FilmFile {
   const stills = kit.use(services.stills);
   return {
     name: thumbnailName,
@@ -25,16 +33,18 @@ export function filmThumbnail(kit: Pick<Kit, 'use'>): FilmFile {
       }),
     },
     faults: [...stillFaults, 'query.invalid', 'file.gone'],
-    async answer({ video }, { request, media }) {
+    async answer(film, { request, media }) {
+      const { sha256 } = film.video;
       const { index } = media;
       const asked = timeAsked(new URL(request.url).searchParams);
       const times = index.starts;
       const ms = Math.floor(Math.min(asked ?? usual(times), times[index.count]) * 1000 + 1e-6);
       const still = await stills.make({
-        ...{ kind: 'asset', key: `film/${video.sha256}/${ms}` },
+        ...{ kind: 'asset', key: `film/${sha256}/${ms}` },
         // Requests for thousands of moments must not crowd out the default picture.
-        of: asked === undefined ? `film/${video.sha256}/poster` : `film/${video.sha256}`,
-        signal: request.signal,
+        of: asked === undefined ? `film/${sha256}/poster` : `film/${sha256}`,
+        isOneOfMany: asked !== undefined,
+        ...sharesOf(film, { request, kit }),
         open: () => {
           if (index.count === 0) return undefined;
           const at = ms / 1000;

@@ -3,6 +3,7 @@ import { exampleId } from '../../core/base/ids.ts';
 import { storedKinds } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
+import { services } from '../../core/plugin/services.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { config } from './config.ts';
 import { ipfsSettings, tasks } from './contract.ts';
@@ -23,7 +24,7 @@ export default definePlugin({
   summary: 'tasks: long-running work and its progress',
   config,
   contradictions: ({ ipfs }) => ipfsContradictions(ipfs).map((problem) => `ipfs.${problem}`),
-  needs: [authenticator],
+  needs: [authenticator, services.secrets],
   provides: [tasks, ipfsSettings],
   offers: [offer(storedKinds, () => ({ kind: taskKind }))],
   actors: [task, lane],

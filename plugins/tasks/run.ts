@@ -7,6 +7,7 @@ import type { Run, RunResult, TaskContext } from '../../machines/task.ts';
 import type { config, TasksKit } from './config.ts';
 import { type TaskResult, type TaskWork, taskKinds } from './contract.ts';
 import { redactor } from './redact.ts';
+import { openedSecret } from './secret.ts';
 import { task } from './task.ts';
 
 /** Of the server at a task that meets errors; then it has failed, and a client may retry it. */
@@ -27,12 +28,14 @@ export const runEffect = effect<Run, RunResult, typeof config>({
     if (found?.context.retries !== round) return unwanted;
     const own = workOn(found.context, { signal, kit });
     if (!(await own.begin())) return unwanted;
-    const redact = redactor(found.context.secret);
+    const secret = openedSecret(found.context, kit);
+    if (secret === undefined) return unopened;
+    const redact = redactor(secret);
     const shown = (text: string) => redact(text).slice(0, maxMessage);
     const progress = workProgress({ clock: kit.clock, pause: progressPause, store: own.store });
     try {
       const more = { attempt, signal: own.signal, progress: progress.say };
-      const result = await runKind(found.context, { more, kit });
+      const result = await runKind({ ...found.context, secret }, { more, kit });
       return result.outcome === 'failed' ? { ...result, message: shown(result.message) } : result;
     } catch (error) {
       // First: progress that is stored after the end of an attempt would say that it goes on.
@@ -50,6 +53,11 @@ export const runEffect = effect<Run, RunResult, typeof config>({
     }
   },
 });
+
+const unopened: RunResult = {
+  outcome: 'failed',
+  message: 'The URL or the credentials of this task cannot be decrypted. Create it again.',
+};
 
 /** The result of work that is no longer wanted: nobody reads it. */
 const unwanted: RunResult = { outcome: 'failed', message: 'The task no longer needs this work.' };

@@ -16,6 +16,7 @@ import {
 } from '../../machines/task.ts';
 import type { TasksKit } from './config.ts';
 import { type Tasks, taskKinds } from './contract.ts';
+import { sealedSecret } from './secret.ts';
 
 export const taskKind = 'task';
 
@@ -126,7 +127,7 @@ export function making(kit: TasksKit): Tasks {
         ...{ id, account, type, name, inputAssetId, outputAssetId, params, createdByTokenName },
         ...{ createdAt: clock.now(), deadline, lateMessage, keptFor: milliseconds(config.keptFor), isServed },
       };
-      const input = { task: settings, secret };
+      const input = { task: settings, secret: sealedSecret(id, { secret, kit }) };
       await actors.spawn(task, id, input, { cause: `task/${id}` }).catch(unlessThere);
     },
     async find(id) {

@@ -17,6 +17,7 @@ import { fanOut, lane, lostNode, refillEffect } from './lane.ts';
 import { sweepLog } from './purge.ts';
 import { registry, webhookRegistry } from './registry.ts';
 import { routes } from './routes.ts';
+import { sealOldSecrets } from './secrets.ts';
 import { streamDeliveries } from './stream-deliveries.ts';
 import { webhookKind } from './webhook.ts';
 
@@ -33,12 +34,16 @@ export default definePlugin({
       used: (account) => resources.count(webhookKind, { account }),
     })),
   ],
-  needs: [authenticator, endpoints, formats, registry, retries, webhookCounts, services.volatile],
+  needs: [
+    ...[authenticator, endpoints, formats, registry, retries, webhookCounts],
+    ...[services.secrets, services.volatile],
+  ],
   provides: [endpoints, formats, registry, retries, webhookCounts, webhooks],
   actors: [lane, delivery],
   effects: { 'webhook.attempt': attemptEffect, 'webhook.refill': refillEffect },
   reactions: { '*': fanOut },
   lostNode,
+  duties: { sealSecrets: sealOldSecrets },
   faults: {
     'webhook.not_found': { status: 404, meaning: 'There is no webhook of this id in your account.' },
     'webhook.busy': {

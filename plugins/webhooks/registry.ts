@@ -8,7 +8,7 @@ import { endpoints } from './endpoints.ts';
 import { formats, infoOf } from './formats.ts';
 import { purge } from './purge.ts';
 import { checkStream, type WebhookBodies, type WebhookBody, webhookBodies } from './request-body.ts';
-import { rotated } from './send.ts';
+import { openedSecrets, rotated, sealedSecrets } from './secrets.ts';
 import { type Webhook, webhookKind, webhookOf, webhooksOf } from './webhook.ts';
 
 /** Creates, changes and deletes webhooks, for the routes and for other plugins. */
@@ -45,7 +45,7 @@ export function webhookRegistry(kit: WebhooksKit): WebhookRegistry {
     const known = await own.find(id);
     if (known) return known;
     const createdAt = clock.now();
-    const secrets = rotated([], sharedSecret, createdAt);
+    const secrets = sealedSecrets({ id, secrets: rotated([], sharedSecret, createdAt) }, kit);
     const written = format === undefined ? {} : { format };
     const { accountId: account } = owner;
     const webhook = { id, account, name, url, events, streamId, ...written, secrets, createdAt };
@@ -71,9 +71,10 @@ export function webhookRegistry(kit: WebhooksKit): WebhookRegistry {
       const webhook = await own.change(id, async (before) => {
         // The rest may be changed even if the stream was deleted in the meantime.
         if (streamId !== null && streamId !== before.streamId) await checkStream(streamId, { owner, kit });
-        const { secrets } = before;
-        const kept = sharedSecret === undefined ? secrets : rotated(secrets, sharedSecret, clock.now());
-        return { ...before, name, url, events, streamId, secrets: kept };
+        const known = openedSecrets(before, kit);
+        const kept = sharedSecret === undefined ? known : rotated(known, sharedSecret, clock.now());
+        const secrets = sealedSecrets({ id, secrets: kept }, kit);
+        return { ...before, name, url, events, streamId, secrets };
       });
       if (url !== stored.url) kit.use(endpoints).reset(id);
       return webhook;
@@ -83,7 +84,9 @@ export function webhookRegistry(kit: WebhooksKit): WebhookRegistry {
         if (format !== undefined && !kit.use(formats).find(format)) {
           throw new Error(`no enabled plugin offers the webhook format ${format}`);
         }
-        return infoOf(await create(owner, { id, body: bodies.check(body), ...(format && { format }) }));
+        return infoOf(
+          await create(owner, { id, body: bodies.check(body, { owner }), ...(format && { format }) }),
+        );
       },
       get: async (owner, id) => infoOf(await webhooksOf(owner, kit).get(id)),
       async list({ accountId: account }, { format } = {}) {

@@ -8,6 +8,7 @@ import { type BodyReader, bodyReader } from '../../core/http/body.ts';
 import { emittedEvents, knownEvents } from '../events/contract.ts';
 import { stream } from '../streams/contract.ts';
 import type { WebhooksKit } from './config.ts';
+import type { WebhookOwner } from './contract.ts';
 import { leastSecretBytes, secretPattern } from './send.ts';
 
 /** Browsers and servers take about as much. */
@@ -55,9 +56,9 @@ export type WebhookBody = Static<ReturnType<typeof Type.Object<ReturnType<typeof
 export interface WebhookBodies {
   readonly reader: BodyReader<WebhookBody>;
   /** Of a POST or PUT. `stored`: names that are taken whether a plugin that is on emits them or not. */
-  read(request: Request, options?: { stored?: readonly string[] }): Promise<WebhookBody>;
+  read(request: Request, options: { owner: WebhookOwner; stored?: readonly string[] }): Promise<WebhookBody>;
   /** A webhook that a plugin describes. */
-  check(value: unknown): WebhookBody;
+  check(value: unknown, options: { owner: WebhookOwner }): WebhookBody;
   /** What is wrong with names of events, or undefined. Repeats at most five unknown names, shortened. */
   eventProblem(names: readonly string[]): string | undefined;
 }
@@ -68,8 +69,12 @@ export function webhookBodies(kit: Pick<WebhooksKit, 'events' | 'outbound'>): We
   const reader = bodyReader(fieldsOf({ known, emitted }), {
     readOnly: ['id', 'kind', 'format', 'userId', 'createdAt', 'status'],
   });
-  const checked = (body: WebhookBody, stored: readonly string[] = []): WebhookBody => {
-    const url = kit.outbound.problem(body.url, { method: 'POST', headers: plainHeaders });
+  const checked = (
+    body: WebhookBody,
+    { owner, stored = [] }: { owner: WebhookOwner; stored?: readonly string[] },
+  ): WebhookBody => {
+    const request = { method: 'POST', headers: plainHeaders, owner: owner.accountId } as const;
+    const url = kit.outbound.problem(body.url, request);
     const events = problemOf(body.events, known.union(new Set(stored)));
     const message = [...(url ? [`url: ${url.message}`] : []), ...(events ? [`events: ${events}`] : [])];
     if (message.length > 0) throw new Fault('body.invalid', { status: 422, message });
@@ -77,8 +82,8 @@ export function webhookBodies(kit: Pick<WebhooksKit, 'events' | 'outbound'>): We
   };
   return {
     reader,
-    read: async (request, { stored } = {}) => checked(await reader.read(request), stored),
-    check: (value) => checked(reader.check(value)),
+    read: async (request, options) => checked(await reader.read(request), options),
+    check: (value, options) => checked(reader.check(value), options),
     eventProblem: (names) => problemOf(names, known),
   };
 }

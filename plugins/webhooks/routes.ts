@@ -91,7 +91,7 @@ async function createWebhook(
   kit: WebhooksKit,
 ): Promise<Response> {
   const { bodies, create } = kit.use(registry);
-  const webhook = await create(principal, { id, body: await bodies.read(request) });
+  const webhook = await create(principal, { id, body: await bodies.read(request, { owner: principal }) });
   return Response.json(await present(webhook, kit), { status: 201 });
 }
 
@@ -100,7 +100,7 @@ async function replaceWebhook({ request, params, principal }: Call, kit: Webhook
   const webhook = await replace(principal, {
     id: params.id,
     // A plugin whose event it names may be off for now.
-    read: ({ events: stored }) => bodies.read(request, { stored }),
+    read: ({ events: stored }) => bodies.read(request, { owner: principal, stored }),
   });
   return Response.json(await present(webhook, kit));
 }

@@ -5,7 +5,8 @@ import type { OutboundReason } from '../../core/ports/outbound.ts';
 import type { WebhooksKit } from './config.ts';
 import { deliveryHeaders, formatProblem } from './formats.ts';
 import type { LogEntry } from './log-entry.ts';
-import type { Secret, Webhook } from './webhook.ts';
+import { openedSecrets, validSecrets } from './secrets.ts';
+import type { Webhook } from './webhook.ts';
 
 /** Of a body; the delivery log keeps no more. */
 const loggedBody = 64 * 1024;
@@ -60,7 +61,10 @@ export async function send(
   const refusal = await kit.decide.delivery?.(questionOf(options));
   signal.throwIfAborted();
   if (refusal) return unsent(refusal, { ...options, createdAt, kit });
-  const secrets = validSecrets(webhook.secrets, createdAt);
+  const valid = validSecrets(webhook.secrets, createdAt);
+  const secrets = openedSecrets({ ...webhook, secrets: valid }, kit);
+  // Without a signature the receiver would take it for a forgery.
+  if (secrets.length < valid.length) return unsent(unopened, { ...options, createdAt, kit });
   const headers =
     body === null ? undefined : deliveryHeaders({ body, deliveryId, timestamp }, { webhook, secrets, kit });
   if (body === null || headers === undefined) {
@@ -98,6 +102,11 @@ export async function send(
   if (outcome === 'ours') return { end: 'ours', outcome, entry };
   return { end: answer.ok && answer.status === 410 ? 'over' : 'failed', outcome, entry };
 }
+
+const unopened = {
+  isFailure: true,
+  reason: 'A secret of this webhook cannot be decrypted. Set its sharedSecret again.',
+};
 
 /** What plugins are asked. Of the URL the host alone: the rest may be a secret. */
 function questionOf({ webhook, message, attempt }: Sending): DeliveryQuestion {
@@ -162,11 +171,6 @@ const outcomes: Readonly<Record<OutboundReason, SentOutcome>> = {
 
 /** What a `sharedSecret` must come to at least. */
 export const leastSecretBytes = 8;
-/** How long a replaced secret signs beside the new one. */
-const rotation = 24 * 3_600_000;
-/** That sign at once; of more, the oldest ends at once. */
-const maxSecrets = 4;
-
 /** Matches a `sharedSecret`: eight bytes are at least two groups of base64 and one of three characters. */
 export const secretPattern = (() => {
   const group = '[A-Za-z0-9+/]{4}';
@@ -174,18 +178,3 @@ export const secretPattern = (() => {
   const three = '[A-Za-z0-9+/]{3}=?';
   return `^(?:(?!${secretPrefix})[\\s\\S]{${leastSecretBytes},}|${secretPrefix}(?:(?:${group}){2}${three}|(?:${group}){3,}(?:${two}|${three})?))$`;
 })();
-
-/** Those that sign at this time. */
-export function validSecrets(secrets: readonly Secret[], now: number): readonly Secret[] {
-  return secrets.filter(({ until }) => until === null || until > now);
-}
-
-/** The secrets after another was given; null ends them all at once. The current one again changes nothing. */
-export function rotated(secrets: readonly Secret[], given: string | null, now: number): readonly Secret[] {
-  if (given === null) return [];
-  if (secrets[0]?.value === given) return secrets;
-  const former = validSecrets(secrets, now)
-    .filter(({ value }) => value !== given)
-    .map(({ value, until }) => ({ value, until: until ?? now + rotation }));
-  return [{ value: given, until: null }, ...former].slice(0, maxSecrets);
-}

@@ -26,7 +26,7 @@ export interface Webhook {
 }
 
 export interface Secret {
-  /** As it was given. */
+  /** As it was given, sealed: `secrets.ts` opens it. Of older versions in plain text. */
   readonly value: string;
   /** Epoch ms until which it signs after it was replaced; null for the current one. */
   readonly until: number | null;

@@ -1,6 +1,7 @@
 import { access, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Fault } from '../../core/base/fault.ts';
+import type { Log } from '../../core/base/log.ts';
 
 /** Failures of the disk, which a later start may not have. Everything else is mended by a person. */
 const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE']);
@@ -21,6 +22,19 @@ export async function prepareDataFolder(dataDir: string): Promise<void> {
     const why = await reason(folder, { code, message });
     throw new Fault('config.invalid', { status: 500, message: `dataDir: ${why}`, cause: error });
   }
+}
+
+/** Says so when other users of the machine may look into the folder. It is not changed: somebody may have meant it so. */
+export async function noteOpenFolder(dataDir: string, { log }: { log: Pick<Log, 'warn'> }): Promise<void> {
+  const folder = resolve(dataDir);
+  const mode = await stat(folder).then(
+    (found) => found.mode & 0o777,
+    () => 0,
+  );
+  if ((mode & 0o077) === 0) return;
+  log.warn('other users of this machine can read the data: run chmod -R go= on the folder', {
+    ...{ folder, mode: mode.toString(8).padStart(4, '0') },
+  });
 }
 
 async function reason(folder: string, { code, message }: { code: string; message: string }): Promise<string> {

@@ -4,13 +4,16 @@ import { cidr } from '../../core/base/cidr.ts';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { Store } from '../../core/ports/store.ts';
+import { type DescriptorShares, descriptorShares } from '../base/descriptors.ts';
 import { outboundClient } from '../drivers/outbound/client.ts';
+import { type Allowed, defaultOpenings, portsOf } from '../drivers/outbound/openings.ts';
 import { listen } from '../http/listen.ts';
 import { nodeClient } from '../nodes/node-client.ts';
 import { nodeGate } from '../nodes/node-gate.ts';
 import { ownUrl, shownUrl } from '../nodes/own-url.ts';
 import { type Booted, boot } from './boot.ts';
-import { prepareDataFolder } from './data-folder.ts';
+import { noteOpenFolder, prepareDataFolder } from './data-folder.ts';
 import { DiskWatch, diskPlaces } from './disk-watch.ts';
 import { openDrivers } from './open-drivers.ts';
 import { servicesOf } from './open-services.ts';
@@ -26,6 +29,9 @@ import type { AboutProgram } from './program-facts.ts';
 export async function openProgram(config: Config, options: ProgramOptions): Promise<Program> {
   const { clock, log, onFatal } = options;
   await prepareDataFolder(config.dataDir);
+  await noteOpenFolder(config.dataDir, { log });
+  const descriptors = await descriptorShares();
+  noteFewDescriptors(config, { descriptors, log });
   const chosen = driversOf(config);
   const { engines, ...drivers } = await openDrivers(
     { ...config, drivers: chosen },
@@ -36,12 +42,17 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
   );
   const places = diskPlaces({ ...config, drivers: chosen });
   const disks = new DiskWatch(places, { clock, log });
-  const { services, closeFfmpeg } = servicesOf(config, { clock, log, places, blobs: drivers.blobs });
-  const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
+  const admin = adminOf(drivers.store);
+  const allow = allowedOf(config, admin.id);
+  const { services, closeFfmpeg } = servicesOf(config, {
+    ...{ clock, log, places, allow, blobs: drivers.blobs },
+    ...(descriptors && { rtmpConnections: descriptors.rtmp }),
+  });
   const outbound = outboundClient({ clock, allow, limits: { requests: config.outbound.requests } });
   const { secret } = config.node;
   const others = secret === undefined ? undefined : nodeClient({ clock, secret });
   const publicUrl = config.publicUrl ?? shownUrl(config.http);
+  const trustedProxies = config.http.trustedProxies.flatMap((text) => cidr(text) ?? []);
   const booted = await boot({
     plugins: options.plugins,
     drivers: { ...drivers, clock, outbound, disks },
@@ -64,11 +75,12 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     nodeTimeout: milliseconds(config.node.timeout),
     partitions: config.kafka.partitions,
     hotActors: config.actors.hot,
-    trustedProxies: config.http.trustedProxies.flatMap((text) => cidr(text) ?? []),
+    trustedProxies,
     decisions: { ...config.decisions, timeout: milliseconds(config.decisions.timeout) },
     ...(engines && { engines }),
     ...{ signal: options.signal, troubles: options.troubles, about: options.about, log, onFatal },
   });
+  await admin.look();
   let server: Awaited<ReturnType<typeof listen>> | undefined;
   const stop = async () => {
     await booted.stop();
@@ -80,10 +92,62 @@ export async function openProgram(config: Config, options: ProgramOptions): Prom
     ...{ booted, publicUrl, stop },
     async serve() {
       const gate = secret === undefined ? {} : { gate: nodeGate({ app: booted.internal, secret }) };
-      server = await listen(booted.app, { ...config.http, log, ...gate });
+      server = await listen(booted.app, {
+        ...{ ...config.http, log, ...gate, trusted: trustedProxies },
+        ...(descriptors && { connections: descriptors.http }),
+      });
       return server.port;
     },
   };
+}
+
+/** The admin account, once there is one. It is looked up when it is asked for, and never changes. */
+function adminOf(store: Store) {
+  let id: string | undefined;
+  let looking: Promise<void> | undefined;
+  const look = (): Promise<void> => {
+    looking ??= store.resources
+      .find('account', 'role', 'admin')
+      .then((row) => {
+        id = row?.id;
+      })
+      // Until it is known, nobody is it.
+      .catch(() => {})
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
+  };
+  return {
+    look,
+    id() {
+      if (id === undefined) void look();
+      return id;
+    },
+  };
+}
+
+/** What requests and pushes to addresses of users may reach beside the public network. */
+function allowedOf(config: Config, admin: () => string | undefined): Allowed {
+  const { outbound, redis, kafka, s3, http, node } = config;
+  if (outbound.allow) return outbound.allow.flatMap((text) => cidr(text) ?? []);
+  const engines = [redis.url, ...redis.sentinels.map(({ port }) => `redis:${port}`), ...kafka.brokers];
+  const own = [`http:${http.port}`, node.url, s3.endpoint];
+  return defaultOpenings({ admin, ownPorts: portsOf([...engines, ...own]) });
+}
+
+/** Says so when the system allows so few connections that an operator would notice. */
+function noteFewDescriptors(
+  { http, rtmp }: Config,
+  { descriptors, log }: { descriptors: DescriptorShares | undefined; log: Log },
+): void {
+  if (!descriptors) return;
+  if (descriptors.http >= http.connectionsPerAddress) return;
+  log.warn('the system lets this process open few files: raise `ulimit -n`', {
+    descriptors: descriptors.limit,
+    httpConnections: descriptors.http,
+    rtmpConnections: Math.min(descriptors.rtmp, rtmp.connections),
+  });
 }
 
 export interface ProgramOptions {

@@ -1,12 +1,12 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { cidr } from '../../core/base/cidr.ts';
 import { milliseconds } from '../../core/base/config-fields.ts';
 import type { Log } from '../../core/base/log.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { diskIntake } from '../drivers/intake/intake.ts';
+import type { Allowed } from '../drivers/outbound/openings.ts';
 import { packer } from '../drivers/packer/packer.ts';
 import { inProcessMedia } from '../media/broadcast/in-process.ts';
 import { type FfmpegRunner, ffmpegRunner } from '../media/ffmpeg/runner.ts';
@@ -20,6 +20,7 @@ import { type NodeTranscoder, nodeTranscoder } from '../media/renditions/transco
 import { ffmpegStills } from '../media/stills/stills.ts';
 import { encoderOf } from '../media/transcode/command.ts';
 import { ffmpegConverter } from '../media/transcode/converter.ts';
+import { isSlowPreset } from '../media/transcode/memory.ts';
 import type { DiskPlace } from './disk-watch.ts';
 import type { ServiceFactories } from './services.ts';
 
@@ -46,7 +47,7 @@ export function servicesOf(
     converter() {
       const { running, threads = Math.ceil(availableParallelism() / 2) } = config.conversion;
       return ffmpegConverter({
-        ...{ clock, runner: ffmpeg, blobs, running, threads },
+        ...{ clock, runner: ffmpeg, blobs, running, threads, memory: conversionMemory(config, threads) },
         h264: encoderOf(config.renditions),
       });
     },
@@ -63,6 +64,7 @@ export function servicesOf(
         rtmp: {
           ...config.rtmp,
           apps: rtmpApps,
+          connections: Math.min(config.rtmp.connections, context.rtmpConnections ?? Number.POSITIVE_INFINITY),
           publishTimeout: milliseconds(config.rtmp.publishTimeout),
           idleTimeout: milliseconds(config.rtmp.idleTimeout),
           messageBytes: bytes(config.rtmp.messageSize),
@@ -83,8 +85,12 @@ export interface ServiceContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly blobs: Blobs;
+  /** Which addresses pushes may reach beside public ones. */
+  readonly allow: Allowed;
   /** Folders where this node writes. */
   readonly places: { readonly uploads: DiskPlace; readonly blobs?: DiskPlace };
+  /** Most RTMP connections that the descriptors of this process are enough for. */
+  readonly rtmpConnections?: number;
 }
 
 interface FfmpegContext extends ServiceContext {
@@ -105,9 +111,8 @@ function recorderOf({ dataDir, recording }: Config, { clock, log, blobs }: Servi
   });
 }
 
-function pusherOf(config: Config, { clock, log, ffmpeg }: FfmpegContext): NodePusher {
+function pusherOf(config: Config, { clock, log, allow, ffmpeg }: FfmpegContext): NodePusher {
   const { push } = config;
-  const allow = config.outbound.allow.flatMap((text) => cidr(text) ?? []);
   const rtmp = rtmpPush({ clock, log, allow });
   return new NodePusher({
     ...{ clock, log, random: Math.random },
@@ -140,6 +145,14 @@ function transcoderOf({ renditions, ffmpeg }: Config, context: FfmpegContext): N
     },
     capacity: capacity === undefined ? availableParallelism() * pixelsPerCore : capacity * 1_000_000,
   });
+}
+
+/** Bytes of all conversions together: enough for one film in 4K with these threads, where the machine has so much. */
+function conversionMemory({ conversion, renditions }: Config, threads: number): number {
+  if (conversion.memory !== undefined) return bytes(conversion.memory);
+  const forSpeed = isSlowPreset(encoderOf(renditions)) ? 1400 : 0;
+  const wanted = bytes(Math.max(1400, 600 + 400 * threads) + forSpeed);
+  return Math.max(bytes(512), Math.min(machineMemory() / 2, wanted));
 }
 
 /** Bytes this process could have at most: of the machine, or of the container it runs in. */

@@ -5,7 +5,13 @@ import type { Booted } from './boot.ts';
 /** What a person sees when the server is up: what runs, where, and what to do next, as far as this node does it. */
 export function welcome(options: {
   booted: Booted;
-  config: { dataDir: string; bootstrapKey?: string; rtmp: { port: number }; roles: readonly Role[] };
+  config: {
+    dataDir: string;
+    bootstrapKey?: string;
+    rtmp: { port: number };
+    roles: readonly Role[];
+    outbound: { allow?: readonly string[] };
+  };
   publicUrl: string;
   /** The API key itself, for a terminal; undefined where it could end up in a log. */
   key: string | undefined;
@@ -47,6 +53,15 @@ Millrace is up (${took} ms)
 ${booted.lines(notes).join('\n')}
 
 ${dashboard}${isApi ? api : ''}${told.length > 0 ? '' : broadcast}  Watch     ${publicUrl}/watch/{playbackId}
-${isApi ? keyLine : ''}${told.length > 0 ? `\n${told.join('\n')}\n` : part}
+${isApi ? keyLine : ''}  Outbound  ${outboundText(config.outbound)}
+${told.length > 0 ? `\n${told.join('\n')}\n` : part}
 `;
+}
+
+/** What webhooks, imports, exports and pushes may reach beside public addresses. */
+function outboundText({ allow }: { allow?: readonly string[] }): string {
+  if (allow === undefined)
+    return 'this machine for the admin account, public addresses for all (outbound.allow)';
+  if (allow.length === 0) return 'public addresses only (outbound.allow)';
+  return `${allow.join(', ')} and public addresses, for all accounts (outbound.allow)`;
 }

@@ -19,9 +19,14 @@ export interface AnswerOptions {
 /** Bytes of a body that is copied behind its head, so that both are one packet; to copy more costs more than a second call. */
 const longestInOne = 16_384;
 
+/** Bytes are what their type says, whatever they look like: a file of a user must not become a script. */
+const nosniff = 'x-content-type-options: nosniff\r\n';
+/** No page shows this one in a frame. Pages that may be framed say so. Beside another policy both hold (CSP Level 3 §8.1). */
+const noFrames = "content-security-policy: frame-ancestors 'none'\r\n";
+
 /**
  * Writes a Response as HTTP/1.1. Resolves `true` when the answer is whole; otherwise the connection must be broken, so that no
- * client takes a part for the whole. How a body is sent, its headers say, as they would on the wire:
+ * client takes a part for the whole. Every answer has `nosniff` and `frame-ancestors`. How a body is sent, its headers say, as they would on the wire:
  *
  * - `Content-Length`: so many bytes, read as fast as the client takes them. Less or more of them break the connection.
  * - `Transfer-Encoding: chunked`, or an event stream: in chunks, each as soon as it is there.
@@ -33,13 +38,18 @@ export async function writeAnswer(answer: Response, options: AnswerOptions): Pro
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   let length: number | undefined;
   let isStreamed = false;
+  let [saysType, saysFrames] = [false, false];
   answer.headers.forEach((value, name) => {
     if (name === 'content-length') length = Number(value);
     if (name === 'transfer-encoding' || (name === 'content-type' && value === 'text/event-stream'))
       isStreamed = true;
+    if (name === 'x-content-type-options') saysType = true;
+    if (name === 'content-security-policy' && value.includes('frame-ancestors')) saysFrames = true;
     // What HEAD says of the length, the body would have had.
     if (!own.has(name) || (isHead && name === 'content-length')) text += `${name}: ${value}\r\n`;
   });
+  if (!saysType) text += nosniff;
+  if (!saysFrames) text += noFrames;
   text += `date: ${dateNow()}\r\n`;
   if (isLast) text += 'connection: close\r\n';
   const headWith = (framing: string) => Buffer.from(`${text}${framing}\r\n`, 'latin1');

@@ -2,6 +2,7 @@ import type { Socket } from 'bun';
 import { type AnswerTarget, writeAnswer } from './answer-writer.ts';
 import { RequestBody } from './request-body.ts';
 import { maxHead, type RequestHead, requestHead } from './request-head.ts';
+import type { Seated, Seats } from './seats.ts';
 import type { Unanswered, UnansweredRequests } from './unanswered.ts';
 
 /** What connections of one server have in common. */
@@ -9,6 +10,9 @@ export interface ConnectionContext {
   /** Requests under way in all connections. */
   pending: number;
   readonly unanswered: UnansweredRequests;
+  readonly seats: Seats;
+  /** ms over which the speed of a reader is measured. */
+  readonly slowWindow: number;
   answer(request: ServedRequest): Response | Promise<Response>;
   /** Answer to a head of whose host and path no URL can be made. */
   badAddress(): Response;
@@ -21,10 +25,17 @@ const idle = 30_000;
 const lingering = 5000;
 /** Bytes of further requests that wait for the answer to the one before them. */
 const mostAhead = 65_536;
+/** Bytes a second that a client must take while bytes wait for it. */
+const leastTaken = 1024;
+/** A body of up to so many bytes must be complete in time; of a longer one, or one in chunks, as many bytes must have come. */
+const smallBody = 262_144;
+/** That time, ms. What reads an upload has its own bound, which is lower. */
+const bodyTime = 120_000;
 
 /** One connection: reads requests, one behind the other, and writes their answers in the same order. */
-export class Connection implements AnswerTarget {
+export class Connection implements AnswerTarget, Seated {
   onLeft = () => {};
+  isSpare = false;
   readonly #socket: Socket<Connection>;
   readonly #context: ConnectionContext;
   /** What came and belongs to no request yet. */
@@ -43,6 +54,10 @@ export class Connection implements AnswerTarget {
   #moved = performance.now();
   /** When the head that is incomplete began. */
   #headSince: number | undefined;
+  /** When the request under way began. */
+  #requestSince = 0;
+  /** Since when bytes wait for the client, and how many it took since then. */
+  #waiting: { since: number; taken: number } | undefined;
   /** When it is closed whatever the client does. */
   #end = Number.POSITIVE_INFINITY;
 
@@ -77,11 +92,11 @@ export class Connection implements AnswerTarget {
 
   write(bytes: Uint8Array): Promise<boolean> | boolean {
     if (this.#state === 'closed') return false;
-    const sent = this.#socket.write(bytes);
-    if (sent > 0) this.#moved = performance.now();
+    const sent = this.#send(bytes);
     if (sent >= bytes.length) return true;
     if (sent < 0) return false;
     this.#unsent = bytes.subarray(sent);
+    this.#waiting ??= { since: performance.now(), taken: 0 };
     return new Promise((resolve) => {
       this.#onSent = resolve;
     });
@@ -90,8 +105,7 @@ export class Connection implements AnswerTarget {
   /** The socket takes bytes again. */
   drain(): void {
     if (!this.#unsent) return;
-    const sent = this.#socket.write(this.#unsent);
-    if (sent > 0) this.#moved = performance.now();
+    const sent = this.#send(this.#unsent);
     if (sent < 0) return;
     if (sent < this.#unsent.length) {
       this.#unsent = this.#unsent.subarray(sent);
@@ -114,13 +128,43 @@ export class Connection implements AnswerTarget {
     this.#onSent(false);
   }
 
-  /** Ends a connection that is silent for too long, or sends its head too slowly. */
+  /** Ends a connection that is silent for too long, or whose client sends or reads too slowly. */
   check(now: number): void {
+    // The system says that there is room only when a third of its buffer is free, which takes a slow client minutes.
+    this.drain();
     if (this.#request?.isHeld) this.#moved = now;
     const isSilent = now - this.#moved > idle;
     const isSlow = this.#headSince !== undefined && now - this.#headSince > idle;
     if (isSilent && this.#unanswered) this.#context.unanswered.tell(this.#unanswered);
-    if (isSilent || isSlow || now > this.#end) this.#socket.terminate();
+    if (isSilent || isSlow || this.#readsSlowly(now) || this.#sendsSlowly(now) || now > this.#end)
+      this.terminate();
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  #readsSlowly(now: number): boolean {
+    if (!this.#unsent) this.#waiting = undefined;
+    const time = now - (this.#waiting?.since ?? now);
+    if (!this.#waiting || time < this.#context.slowWindow) return false;
+    if (this.#waiting.taken < (leastTaken * time) / 1000) return true;
+    this.#waiting = { since: now, taken: 0 };
+    return false;
+  }
+
+  #sendsSlowly(now: number): boolean {
+    if (!this.#body || this.#body.isComplete || now - this.#requestSince < bodyTime) return false;
+    return this.#body.received < smallBody && !this.#request?.isHeld;
+  }
+
+  /** Bytes that the system took; negative: the connection is gone. */
+  #send(bytes: Uint8Array): number {
+    const sent = this.#socket.write(bytes);
+    if (sent <= 0) return sent;
+    this.#moved = performance.now();
+    if (this.#waiting) this.#waiting.taken += sent;
+    return sent;
   }
 
   /** Begins with the next request, if all of its head is there. */
@@ -142,6 +186,7 @@ export class Connection implements AnswerTarget {
     }
     this.#input = this.#input.subarray(end + 4);
     this.#state = 'busy';
+    this.#context.seats.enter(this, 'busy');
     void this.#serve(head);
   }
 
@@ -164,7 +209,8 @@ export class Connection implements AnswerTarget {
       }
       if (unanswered) unanswered.isAnswered = true;
       this.#unanswered = undefined;
-      const isLast = !head.isKeptAlive || (this.#body !== undefined && !this.#body.isComplete);
+      const isWholeRead = this.#body?.isComplete ?? true;
+      const isLast = !head.isKeptAlive || !isWholeRead || this.isSpare;
       const { isHttp10, method } = head;
       const options = { target: this, isHttp10, isLast, isHead: method === 'HEAD' };
       if (!(await writeAnswer(answer, options))) this.#socket.terminate();
@@ -195,8 +241,11 @@ export class Connection implements AnswerTarget {
       this.#input = this.#input.subarray(framing);
       return bytes as Uint8Array<ArrayBuffer>;
     }
+    if (framing !== 'chunked' && framing <= smallBody) this.#context.seats.enter(this, 'unfinished');
+    this.#requestSince = performance.now();
     const body = new RequestBody({
       framing,
+      onComplete: () => this.#context.seats.enter(this, 'busy'),
       onRead: () => {
         if (isExpecting && !body.isComplete && this.#state === 'busy') this.#socket.write(goOn);
       },
@@ -223,6 +272,7 @@ export class Connection implements AnswerTarget {
     this.#state = 'idle';
     this.#request = undefined;
     this.#body = undefined;
+    this.#context.seats.enter(this, 'idle');
     this.#flow(true);
     if (this.#input.length > 0) this.#next();
   }
@@ -263,16 +313,22 @@ const goOn = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n');
  * A request of a connection of ours. Its signal is aborted when the client leaves before it has the whole answer; it is made when a
  * handler asks for it, because one for each request is a tenth of what a playlist costs.
  */
-class ServedRequest extends Request {
+export class ServedRequest extends Request {
   /** Silence does not end the connection (`core/http/hold.ts`). */
   isHeld = false;
-  readonly #connection: { readonly peer: string | undefined };
+  /** Another node of this deployment asks (`runtime/nodes/node-gate.ts`). */
+  isOfNode = false;
+  readonly #connection: Seated;
   #abort: AbortController | undefined;
   #reason: Error | undefined;
 
-  constructor(url: string, init: RequestInit, connection: { readonly peer: string | undefined }) {
+  constructor(url: string, init: RequestInit, connection: Seated) {
     super(url, init);
     this.#connection = connection;
+  }
+
+  get connection(): Seated {
+    return this.#connection;
   }
 
   /** The client's address, without port; undefined when it has left. */

@@ -1,36 +1,62 @@
+import { type Cidr, matchLength, plainAddress } from '../../core/base/cidr.ts';
 import { Fault } from '../../core/base/fault.ts';
 import type { Log } from '../../core/base/log.ts';
 import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { NodeGate } from '../nodes/node-gate.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
+import { Seats } from './seats.ts';
 import { UnansweredRequests } from './unanswered.ts';
+import { undeclaredProxies } from './undeclared-proxies.ts';
 
 /** How often silent connections are looked for, ms: the idle timeout is that exact. */
 const checkEvery = 1000;
+/** ms over which the speed of a reader is measured: several times what a player or a mobile network pauses for. */
+const slowWindow = 60_000;
 
-/**
- * Serves an app over HTTP/1.1 (docs/decisions.md#http). Throws a Fault that names the port when it cannot be opened.
- * `requests`: most concurrent requests; without it any number. `gate`: answers other nodes.
- */
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly log: Log;
+  /** Most concurrent requests. Default: any number. */
+  readonly requests?: number;
+  /** Most connections, and most of one address. Default: any number. */
+  readonly connections?: number;
+  readonly connectionsPerAddress?: number;
+  /** Proxies, whose connections are not counted per address. */
+  readonly trusted?: readonly Cidr[];
+  /** Answers other nodes. */
+  readonly gate?: NodeGate;
+  /** ms over which the speed of a reader is measured. Default: a minute. */
+  readonly slowWindow?: number;
+}
+
+/** Serves an app over HTTP/1.1 (docs/decisions.md#http). Throws a Fault that names the port when it cannot be opened. */
 export async function listen(
   app: Pick<HttpCore, 'fetch'>,
-  options: {
-    host: string;
-    port: number;
-    log: Log;
-    requests?: number;
-    gate?: NodeGate;
-  },
+  options: ListenOptions,
 ): Promise<{ port: number; stop(): Promise<void> }> {
   const { host: hostname, port, log, gate, requests = Number.POSITIVE_INFINITY } = options;
-  const connections = new Set<Connection>();
+  const { trusted = [] } = options;
+  const isProxy = (peer: string) =>
+    trusted.length > 0 && matchLength(plainAddress(peer) ?? peer, trusted) >= 0;
+  const seats = new Seats({
+    ...{ log, isProxy },
+    ...(options.connections !== undefined && { most: options.connections }),
+    ...(options.connectionsPerAddress !== undefined && { perAddress: options.connectionsPerAddress }),
+  });
   const unanswered = new UnansweredRequests({ log });
+  const noteProxy = undeclaredProxies({ log, isProxy });
   const context: ConnectionContext = {
     pending: 0,
-    unanswered,
+    ...{ unanswered, seats, slowWindow: options.slowWindow ?? slowWindow },
     answer(request) {
-      if (context.pending > requests && !isForOperators(request)) return faultResponse(busy);
-      return gate?.(request) ?? app.fetch(request);
+      const isFull = context.pending > requests || request.connection.isSpare;
+      if (isFull && !isForOperators(request)) return faultResponse(busy);
+      noteProxy(request);
+      const internal = gate?.(request);
+      // Thousands of viewers may be behind one node.
+      if (request.isOfNode) seats.exempt(request.connection);
+      return internal ?? app.fetch(request);
     },
     badAddress: () => faultResponse(badAddress),
     failed(error) {
@@ -43,14 +69,14 @@ export async function listen(
       ...{ hostname, port, exclusive: true },
       socket: {
         open(socket) {
-          socket.setNoDelay(true);
           socket.data = new Connection(socket, context);
-          connections.add(socket.data);
+          if (seats.admit(socket.data)) socket.setNoDelay(true);
+          else socket.terminate();
         },
         data: (socket, bytes) => socket.data.take(bytes as Buffer),
         drain: (socket) => socket.data.drain(),
         close(socket) {
-          connections.delete(socket.data);
+          seats.leave(socket.data);
           socket.data.closed();
         },
         // A close follows.
@@ -60,7 +86,7 @@ export async function listen(
   );
   const checking = setInterval(() => {
     const now = performance.now();
-    for (const connection of connections) connection.check(now);
+    for (const connection of seats) connection.check(now);
     context.pending -= unanswered.giveUp(now);
   }, checkEvery);
   return {

@@ -5,6 +5,8 @@ const mostWaiting = 262_144;
 
 interface BodyOptions {
   readonly framing: BodyFraming;
+  /** Called when all of it has come. */
+  onComplete(): void;
   /** Called when it is read for the first time. */
   onRead(): void;
   /** Whether the socket should be read: not while too much waits here. */
@@ -18,7 +20,8 @@ export class RequestBody {
   isComplete = false;
   readonly #options: BodyOptions;
   readonly #decoder: ChunkDecoder | undefined;
-  #received = 0;
+  /** Bytes of it that have come. */
+  received = 0;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #isRead = false;
@@ -40,12 +43,13 @@ export class RequestBody {
     const taken = this.#decoder ? this.#decoder.take(bytes) : this.#counted(bytes);
     if (taken === undefined) return undefined;
     for (const piece of taken.pieces) {
-      this.#received += piece.length;
+      this.received += piece.length;
       if (this.#isDropped || piece.length === 0) continue;
       this.#waiting.push(piece);
       this.#waitingBytes += piece.length;
     }
     this.isComplete = taken.isDone;
+    if (taken.isDone) this.#options.onComplete();
     if (this.#waitingBytes > mostWaiting) this.#options.onFlow(false);
     this.#wake();
     return taken.consumed;
@@ -68,11 +72,11 @@ export class RequestBody {
 
   #counted(bytes: Uint8Array) {
     const size = this.#options.framing as number;
-    const piece = bytes.subarray(0, size - this.#received);
+    const piece = bytes.subarray(0, size - this.received);
     return {
       pieces: [piece],
       consumed: piece.length,
-      isDone: this.#received + piece.length === size,
+      isDone: this.received + piece.length === size,
     };
   }
 

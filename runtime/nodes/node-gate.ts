@@ -15,7 +15,10 @@ export function nodeGate(options: { app: Pick<HttpCore, 'fetch'>; secret: string
     if (!request.url.includes(below) || !new URL(request.url).pathname.startsWith(below)) return undefined;
     const given = request.headers.get(nodeHeader);
     if (given === null) return faultResponse(noSecret);
-    return timingSafeEqual(digest(given), secret) ? app.fetch(request) : faultResponse(wrongSecret);
+    if (!timingSafeEqual(digest(given), secret)) return faultResponse(wrongSecret);
+    // For the server, which counts connections per address (runtime/http/listen.ts).
+    (request as Request & { isOfNode?: boolean }).isOfNode = true;
+    return app.fetch(request);
   };
 }
 

@@ -23,6 +23,68 @@ export type Account = {
     /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
     readonly onError?: 'refuse' | 'allow';
   };
+  /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
+  readonly limits?: {
+    /** A whole number, or null for no limit. */
+    readonly streams?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly assets?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly storedBytes?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly broadcasts?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly liveBytes?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly encodingSeconds?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly webhooks?: number | null;
+    /** A whole number, or null for no limit. */
+    readonly webhookAttempts?: number | null;
+  } | null;
+};
+
+export type AccountUsage = {
+  readonly streams: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly assets: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly storedBytes: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly broadcasts: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly liveBytes: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly encodingSeconds: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly webhooks: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
+  readonly webhookAttempts: {
+    readonly used: number;
+    /** null: no limit. */
+    readonly limit: number | null;
+  };
 };
 
 export type ApiToken = {
@@ -722,31 +784,6 @@ export interface Api {
     /** Problems for operators: disks that are nearly full, plugins that are off or fail, reactions that hang, fail or are parked. */
     readonly issues?: readonly string[];
   }>;
-  /** Creates an account; only for keys of the admin account. 201 with the account. `POST /api/account` */
-  createAccount(call: {
-      readonly body: {
-        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
-        readonly name: string;
-        readonly playbackPolicy?: {
-          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
-          readonly type: 'public' | 'signed' | 'webhook';
-          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
-          readonly allowedOrigins?: readonly string[];
-          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
-          readonly allowNoOrigin?: boolean;
-          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
-          readonly countries?: readonly string[];
-          /** Blocks of addresses of the viewers. */
-          readonly cidrs?: readonly string[];
-          /** With `webhook`: the address that is asked. */
-          readonly webhookUrl?: string;
-          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
-          readonly onError?: 'refuse' | 'allow';
-          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
-          readonly webhookSecret?: string;
-        } | null;
-      };
-    } & OnceOptions): Promise<Account>;
   /** Lists accounts; only for keys of the admin account. Parameters as for streams. `GET /api/account` */
   listAccounts(call?: {
       readonly query?: {
@@ -778,6 +815,50 @@ export interface Api {
         readonly count?: boolean;
       };
     } & CallOptions): Promise<readonly Account[]>;
+  /** Creates an account; only for keys of the admin account. 201 with the account. `POST /api/account` */
+  createAccount(call: {
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name: string;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
+        /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
+        readonly limits?: {
+          /** A whole number, or null for no limit. */
+          readonly streams?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly assets?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly storedBytes?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly broadcasts?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly liveBytes?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly encodingSeconds?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly webhooks?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly webhookAttempts?: number | null;
+        } | null;
+      };
+    } & OnceOptions): Promise<Account>;
   /** One account: that of the API key, or any for keys of the admin account. `GET /api/account/{id}` */
   getAccount(call: {
       readonly id: string;
@@ -805,6 +886,25 @@ export interface Api {
           readonly onError?: 'refuse' | 'allow';
           /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
           readonly webhookSecret?: string;
+        } | null;
+        /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
+        readonly limits?: {
+          /** A whole number, or null for no limit. */
+          readonly streams?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly assets?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly storedBytes?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly broadcasts?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly liveBytes?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly encodingSeconds?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly webhooks?: number | null;
+          /** A whole number, or null for no limit. */
+          readonly webhookAttempts?: number | null;
         } | null;
       };
     } & CallOptions): Promise<undefined>;
@@ -1790,6 +1890,13 @@ export interface Api {
   deleteWebhook(call: {
       readonly id: string;
     } & CallOptions): Promise<undefined>;
+  /** What the account of the API key has and uses, and how much it may. `GET /api/account/usage` */
+  getAccountUsage(call?: {
+      readonly query?: {
+        /** Another account; only for keys of the admin account. */
+        readonly accountId?: string;
+      };
+    } & CallOptions): Promise<AccountUsage>;
   /** Lists who did what, newest first: accounts and API keys that were made, stream keys that were replaced, everything that was deleted, sign-ins. A key of the admin account sees all accounts. `GET /api/audit` */
   listAudit(call?: {
       readonly query?: {
@@ -1884,8 +1991,8 @@ export interface Api {
 export const operations = {
   getLiveness: { method: 'GET', path: '/health/live' },
   getReadiness: { method: 'GET', path: '/health/ready' },
-  createAccount: { method: 'POST', path: '/api/account', isOnce: true },
   listAccounts: { method: 'GET', path: '/api/account' },
+  createAccount: { method: 'POST', path: '/api/account', isOnce: true },
   getAccount: { method: 'GET', path: '/api/account/{id}' },
   changeAccount: { method: 'PATCH', path: '/api/account/{id}' },
   getCurrentApiToken: { method: 'GET', path: '/api/api-token/current' },
@@ -1945,6 +2052,7 @@ export const operations = {
   getWebhook: { method: 'GET', path: '/api/webhook/{id}' },
   replaceWebhook: { method: 'PUT', path: '/api/webhook/{id}' },
   deleteWebhook: { method: 'DELETE', path: '/api/webhook/{id}' },
+  getAccountUsage: { method: 'GET', path: '/api/account/usage' },
   listAudit: { method: 'GET', path: '/api/audit' },
   getSystem: { method: 'GET', path: '/api/system' },
   listReactions: { method: 'GET', path: '/api/system/reactions' },

@@ -14,6 +14,25 @@ describe('a request body', () => {
     expect(await read(body)).toEqual({});
   });
 
+  it('may have thousands of values, and lets others have their turn between big ones', async () => {
+    const list = Array.from({ length: 19_000 }, (_, index) => index % 10);
+    const text = JSON.stringify({ list });
+    let turns = 0;
+    let isDone = false;
+    const others = async () => {
+      for (; !isDone; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+    };
+    const waiting = others();
+    const bodies = await Promise.all(Array.from({ length: 8 }, () => read(text)));
+    isDone = true;
+    await waiting;
+    expect(bodies).toEqual(Array(8).fill({ list }));
+    expect(turns).toBeGreaterThan(7);
+    // One that is refused holds up no other.
+    const outcomes = await Promise.allSettled([read(`${text}}`), read(text), read(`[${text}]`), read(text)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
+  });
+
   it('may have brackets and quotes in its texts', async () => {
     const list = ['['.repeat(100), '"{\\', '{'.repeat(100)];
     expect(await read(JSON.stringify({ list }))).toEqual({ list });
@@ -24,6 +43,8 @@ describe('a request body', () => {
     ['not UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
     ['deep', `{"list":${'['.repeat(32)}${']'.repeat(32)}}`, 400],
     ['deep and unfinished', '['.repeat(250_000), 400],
+    ['of too many values', `{"list":[${'1,'.repeat(20_000)}1]}`, 400],
+    ['of too many names', `{"list":[{${'"a":1,'.repeat(10_000)}"b":1}]}`, 400],
     ['too large', ' '.repeat(maxJsonBytes + 1), 413],
     ['a list', '[]', 422],
     ['with a field of the language', '{"__proto__": {"list": []}}', 422],

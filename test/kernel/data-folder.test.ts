@@ -1,8 +1,8 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { prepareDataFolder } from '../../runtime/boot/data-folder.ts';
+import { noteOpenFolder, prepareDataFolder } from '../../runtime/boot/data-folder.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -17,6 +17,19 @@ describe('the data folder', () => {
     await prepareDataFolder(path);
     await prepareDataFolder(path);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
+  });
+
+  it('is named in the log when other users can read it, and stays as it is', async () => {
+    const said: unknown[] = [];
+    const log = { warn: (_: string, fields: unknown) => void said.push(fields) };
+    const path = join(folder, 'open');
+    await prepareDataFolder(path);
+    await noteOpenFolder(path, { log });
+    expect(said).toEqual([]);
+    await chmod(path, 0o750);
+    await noteOpenFolder(path, { log });
+    expect(said).toEqual([{ folder: path, mode: '0750' }]);
+    expect((await stat(path)).mode & 0o777).toBe(0o750);
   });
 
   it.each([

@@ -12,7 +12,7 @@ const said = (
 ) =>
   welcome({
     booted: { plugins: plugins.map((id) => ({ id, summary: '' })), lines: () => [] } as unknown as Booted,
-    config: { dataDir: '/data', rtmp: { port: 1935 }, roles },
+    config: { dataDir: '/data', rtmp: { port: 1935 }, outbound: {}, roles },
     publicUrl: 'http://video.example.com',
     key: undefined,
     link,

@@ -37,7 +37,7 @@ export function scriptedFfmpeg(
             path: '/usr/bin/ffmpeg',
             version: '8.0',
             libavformat: libavformat(62, 3),
-            guard: [],
+            ...{ guard: [], isolation: [], shell: undefined },
             hides: true,
           },
           ...{ protocols: new Set(['pipe', 'srt']), ...options.about },

@@ -16,6 +16,7 @@ const open = [
     'OPTIONS /asset/*',
   ],
   ...['GET /ipfs/:cid', 'OPTIONS /ipfs/*'],
+  ...['GET /.well-known/jwks.json', 'OPTIONS /.well-known/jwks.json'],
   ...['PUT /upload/:assetId', 'OPTIONS /upload/:assetId'],
   ...['OPTIONS', 'POST'].map((method) => `${method} /upload/:assetId/tus`),
   ...['OPTIONS', 'HEAD', 'PATCH', 'DELETE', 'POST'].map(
@@ -90,6 +91,8 @@ const makers: Record<string, (w: World) => Promise<string>> = {
     return id;
   },
   playback: async (w) => (await w.given.stream()).playbackId,
+  account: async (w) => (await w.request('POST', '/api/account', { body: { name: 'A' } })).body.id,
+  'signing-key': async (w) => (await w.request('POST', '/api/signing-key', { body: {} })).body.id,
   webhook: async (w) =>
     (
       await w.request('POST', '/api/webhook', {

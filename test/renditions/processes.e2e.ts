@@ -24,7 +24,7 @@ function marked(pid: number): number[] {
     .filter((one) => {
       try {
         const isGone = /\) Z /.test(readFileSync(`/proc/${one}/stat`, 'latin1'));
-        const mark = new RegExp(`^MILLRACE_FFMPEG_OF=\\w+-${pid}-`);
+        const mark = new RegExp(`(?:^|\\0)MILLRACE_FFMPEG_OF=\\w+-${pid}-`);
         return !isGone && mark.test(readFileSync(`/proc/${one}/environ`, 'latin1'));
       } catch {
         return false;

@@ -237,6 +237,21 @@ describe('pictures of an asset', () => {
     }
   });
 
+  it('count to the network that asks and to the account of the film', async () => {
+    const { w, asset } = await given();
+    await using _ = w;
+    const { base, ready } = await asset();
+    await ready();
+    const account = (await w.store.resources.find('account', 'role', 'admin'))?.id;
+    for (const file of ['thumbnail.jpg', 'thumbnail.jpg?time=3', 'storyboard.jpg']) {
+      // As the server notes it (runtime/http/connection.ts).
+      const request = Object.assign(new Request(`${origin}${base}/${file}`), { peer: '2001:db8:1:2:3::4' });
+      await (await w.app.fetch(request)).bytes();
+      expect(w.stills.orders.at(-1)).toMatchObject({ account, client: '2001:db8:1:2' });
+      expect(w.stills.orders.at(-1)?.isOneOfMany ?? false).toBe(file.includes('time'));
+    }
+  });
+
   it('of a recording are found below its own address too, and are gone with it', async () => {
     const { w, ask, asset } = await given();
     await using _ = w;

@@ -49,6 +49,7 @@ function studio(options: { running?: number; refuses?: 'missing' } = {}) {
     },
   };
   const converter = ffmpegConverter({
+    memory: 2 ** 31,
     ...{ clock, runner, blobs: blobs as never, running: options.running ?? 2, threads: 3 },
     h264: { encoder: 'libx264', preset: 'veryfast' },
   });

@@ -45,7 +45,7 @@ export async function processesOf(server: number): Promise<number[]> {
     const environment = /^\d+$/.test(name)
       ? await readFile(`/proc/${name}/environ`, 'latin1').catch(() => '')
       : '';
-    if (new RegExp(`^MILLRACE_FFMPEG_OF=\\w+-${server}-`).test(environment)) found.push(Number(name));
+    if (new RegExp(`(?:^|\\0)MILLRACE_FFMPEG_OF=\\w+-${server}-`).test(environment)) found.push(Number(name));
   }
   return found;
 }

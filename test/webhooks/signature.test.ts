@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { rotated, validSecrets } from '../../plugins/webhooks/send.ts';
+import { rotated, validSecrets } from '../../plugins/webhooks/secrets.ts';
 import { base, hookWorld, url } from './kit.ts';
 
 const one = `whsec_${Buffer.from('the first secret, 24 by').toString('base64')}`;

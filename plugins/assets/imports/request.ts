@@ -38,8 +38,8 @@ export function importRoute(kit: AssetsKit): AnyElysia {
     once(async ({ request, principal, id, caller }) => {
       const sent = await body.read(request);
       const { url, name: asked, userTags } = sent;
-      const { shown, name } = checkedSource(url, kit);
       const { accountId: account, keyName: createdByTokenName } = principal;
+      const { shown, name } = checkedSource(url, { account, kit });
       const source = { type: 'url', url: shown } as const;
       const values = await fields.initial(sent, { principal });
       const given = {
@@ -69,10 +69,10 @@ export function importRoute(kit: AssetsKit): AnyElysia {
 }
 
 /** Fault `import.bad_url` (422). */
-function checkedSource(url: string, { outbound }: AssetsKit): Source {
+function checkedSource(url: string, { account, kit }: { account: string; kit: AssetsKit }): Source {
   const source = sourceOf(url);
   const { url: asked = url, headers = {} } = source ?? {};
-  const wrong = outbound.problem(asked, { headers });
+  const wrong = kit.outbound.problem(asked, { headers, owner: account });
   if (source && !wrong) return source;
   const message = `url: ${wrong?.message ?? 'expected a URL such as https://example.com/film.mp4'}.`;
   throw new Fault('import.bad_url', { status: 422, message });

@@ -4,6 +4,7 @@ import { authenticator } from '../../../core/http/auth.ts';
 import type { Caller } from '../../../core/http/caller.ts';
 import { idSchema } from '../../../core/http/operation.ts';
 import type { Kit } from '../../../core/plugin/plugin.ts';
+import { services } from '../../../core/plugin/services.ts';
 import { madeOnce } from '../asset/owner.ts';
 import { revoked, uploadFault } from './faults.ts';
 
@@ -51,8 +52,14 @@ export function uploadUrls(kit: UrlKit): UploadUrls {
   const { clock, use } = kit;
   let known: Promise<Buffer> | undefined;
   const secret = () => {
-    known ??= madeOnce(secretRow, () => ({ secret: randomBytes(secretSize).toString('base64') }), kit)
-      .then(({ secret }) => Buffer.from(secret, 'base64'))
+    const { seal, open } = kit.use(services.secrets);
+    const make = () => ({ secret: seal(randomBytes(secretSize).toString('base64'), secretContext) });
+    known ??= madeOnce(secretRow, make, kit)
+      .then(({ secret }) => {
+        const opened = open(secret, secretContext);
+        if (opened === undefined) throw new Error('the secret of upload URLs cannot be decrypted');
+        return Buffer.from(opened, 'base64');
+      })
       .catch((error) => {
         known = undefined;
         throw error;
@@ -102,6 +109,7 @@ type UrlKit = Pick<Kit, 'resources' | 'clock' | 'use'>;
 
 /** The deployment's secret for such URLs. */
 const secretRow = { kind: 'upload-secret', id: 'urls' };
+const secretContext = 'upload-secret/urls';
 /** Bytes; as many as SHA-256 has. */
 const secretSize = 32;
 

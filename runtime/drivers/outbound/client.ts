@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { Cidr } from '../../../core/base/cidr.ts';
 import { unlessAborted } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import {
@@ -13,6 +12,7 @@ import {
 import { Connection, Pool } from './connection.ts';
 import { Exchange, type ExchangeHead } from './exchange.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
+import { type Allowed, openingFor } from './openings.ts';
 import { reach } from './reach.ts';
 import { isSource, redirect, requestProblem } from './request-head.ts';
 import { hostProblem, type Lookup, type Resolver, resolver } from './resolver.ts';
@@ -54,7 +54,7 @@ class Client implements Outbound {
   problem(url: string, request: OutboundRequest = {}): OutboundFailure | undefined {
     const to = target(url, this.#limits);
     if (!to.ok) return to;
-    return hostProblem(to, this.#options) ?? requestProblem(request);
+    return hostProblem(to, openingFor(this.#options.allow, request.owner)) ?? requestProblem(request);
   }
 
   async request(url: string, request: OutboundRequest = {}): Promise<OutboundFailure | OutboundAnswer> {
@@ -91,7 +91,7 @@ class Client implements Outbound {
     const fresh =
       mayReuse && this.#pool.take(place, (one) => now - one.checkedAt < this.#limits.recheckAfter);
     if (fresh) return fresh;
-    const resolved = unlessAborted(this.#names.resolve(to), signal);
+    const resolved = unlessAborted(this.#names.resolve(to, request.owner), signal);
     const addresses = await resolved.catch(() => signal.reason as OutboundFailure);
     if ('ok' in addresses) return addresses;
     const known = mayReuse && this.#pool.take(place, (one) => addresses.includes(one.address));
@@ -204,7 +204,7 @@ class Client implements Outbound {
 
 export interface OutboundOptions {
   /** Blocks that are open although they are not public. */
-  readonly allow: readonly Cidr[];
+  readonly allow: Allowed;
   readonly clock: Clock;
   /** Default: the system's. */
   readonly lookup?: Lookup;

@@ -4,6 +4,7 @@ import { within } from '../../../core/base/timing.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { failure, type OutboundFailure } from '../../../core/ports/outbound.ts';
 import { type OutboundLimits, outboundLimits } from './limits.ts';
+import { type Allowed, type Opening, openingFor } from './openings.ts';
 import type { Place } from './target.ts';
 
 /** All addresses of a name, as text; throws when there are none. */
@@ -11,12 +12,16 @@ export type Lookup = (name: string) => Promise<readonly string[]>;
 
 /** The only place where names become addresses: what it returns was checked, and is what is connected to. */
 export interface Resolver {
-  /** Every address was checked. Fails when any of them is refused: a mixed answer is an attack or a mistake. */
-  resolve(to: Pick<Place, 'host' | 'isAddress' | 'origin'>): Promise<readonly string[] | OutboundFailure>;
+  /**
+   * Every address was checked. Fails when any of them is refused: a mixed answer is an attack or a mistake. `owner`: on whose behalf.
+   */
+  resolve(to: Destination, owner?: string): Promise<readonly string[] | OutboundFailure>;
 }
 
+type Destination = Pick<Place, 'host' | 'isAddress' | 'origin' | 'port'>;
+
 export function resolver(options: {
-  allow: readonly Cidr[];
+  allow: Allowed;
   clock: Clock;
   limits?: Pick<OutboundLimits, 'lookups' | 'lookupTimeout'>;
   lookup?: Lookup;
@@ -34,12 +39,13 @@ export function resolver(options: {
   };
 
   return {
-    async resolve(to) {
-      const { host, origin } = to;
-      const refused = hostProblem(to, { allow });
+    async resolve(to, owner) {
+      const { host, origin, port } = to;
+      const opening = openingFor(allow, owner);
+      const refused = hostProblem(to, opening);
       if (refused) return refused;
       if (to.isAddress) return [host];
-      if (isLocalhost(host)) return loopbacks({ allow });
+      if (isLocalhost(host)) return loopbacks(opening, port);
       const asked = ask(host);
       if (!asked) return failure('busy', `more than ${limits.lookups} lookups of names are under way`);
       const ms = limits.lookupTimeout;
@@ -50,7 +56,7 @@ export function resolver(options: {
       if (addresses.length === 0) return failure('dns', `${origin}: its name could not be resolved`);
       // The address itself is not named: that would reveal the names of an inner network.
       for (const address of addresses) {
-        const what = refusalOf(address, { allow });
+        const what = refusalIn(opening, { address, port });
         if (what !== undefined) return failure('refused', `${origin} stands for ${what}, ${notAllowed}`);
       }
       return [...new Set(addresses)];
@@ -62,13 +68,13 @@ const notAllowed = 'which outbound.allow does not open';
 
 /** What can be said against a host without asking DNS. */
 export function hostProblem(
-  { host, isAddress, origin }: Pick<Place, 'host' | 'isAddress' | 'origin'>,
-  { allow }: { allow: readonly Cidr[] },
+  { host, isAddress, origin, port }: Destination,
+  opening: Opening,
 ): OutboundFailure | undefined {
   const what = isAddress
-    ? refusalOf(host, { allow })
-    : isLocalhost(host) && loopbacks({ allow }).length === 0
-      ? 'a loopback address'
+    ? refusalIn(opening, { address: host, port })
+    : isLocalhost(host) && loopbacks(opening, port).length === 0
+      ? refusalIn(opening, { address: '127.0.0.1', port })
       : undefined;
   return what === undefined ? undefined : failure('refused', `${origin} is ${what}, ${notAllowed}`);
 }
@@ -78,8 +84,17 @@ function isLocalhost(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
 
-function loopbacks({ allow }: { allow: readonly Cidr[] }): string[] {
-  return ['127.0.0.1', '::1'].filter((address) => refusalOf(address, { allow }) === undefined);
+function loopbacks(opening: Opening, port: number): string[] {
+  return ['127.0.0.1', '::1'].filter((address) => refusalIn(opening, { address, port }) === undefined);
+}
+
+/** As `refusalOf`, with the ports that stay closed where an address is open only by what the deployment allows. */
+function refusalIn(
+  { blocks, closedPorts }: Opening,
+  { address, port }: { address: string; port: number },
+): string | undefined {
+  const isOwn = closedPorts?.has(port) && matchLength(address, blocks) >= 0;
+  return isOwn ? "a port of this deployment's own nodes or engines" : refusalOf(address, { allow: blocks });
 }
 
 /**

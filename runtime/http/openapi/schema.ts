@@ -24,6 +24,7 @@ export class Schemas {
       else json[word] = value;
     }
     if (schema.expected !== undefined) json.description ??= capital(`${schema.expected}.`);
+    if (schema.shownPattern !== undefined) json.pattern = schema.shownPattern;
     return withChoices(json);
   }
 
@@ -33,7 +34,11 @@ export class Schemas {
 }
 
 /** Words of ours that JSON Schema does not know. */
-const ours = new Set(['$id', 'expected', 'expectedNames', 'schemes', 'atLeast', 'isJson', 'isRequired']);
+const ours = new Set([
+  ...['$id', 'expected', 'expectedNames', 'schemes', 'atLeast', 'isJson', 'isRequired'],
+  // In place of a pattern that is written so that checking it is cheap.
+  'shownPattern',
+]);
 const maps = new Set(['properties', 'patternProperties']);
 const lists = new Set(['anyOf', 'allOf', 'oneOf']);
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/ports/clock.ts';
+import { type Confinement, confined } from './confinement.ts';
 import { type hiddenFile, hiddenPath } from './hidden-file.ts';
 import { type FfmpegEnd, startProcess } from './process.ts';
 
@@ -17,7 +18,7 @@ export interface FfmpegAbout extends FfmpegFound {
 }
 
 /** What it says about itself. */
-export interface FfmpegFound {
+export interface FfmpegFound extends Confinement {
   /** Where it is. */
   readonly path: string;
   /** Such as `5.1.9-0+deb12u1`, `n7.1`, `N-117000-g…`. */
@@ -26,8 +27,6 @@ export interface FfmpegFound {
   readonly libavformat: number;
   /** Protocols that it can write to. */
   readonly protocols: ReadonlySet<string>;
-  /** Command prefix that makes it die with this process; empty where the system has none. */
-  readonly guard: readonly string[];
 }
 
 export function libavformat(major: number, minor: number): number {
@@ -43,11 +42,7 @@ export async function askFfmpeg(options: {
 }): Promise<FfmpegFound | undefined> {
   const path = Bun.which(options.path ?? 'ffmpeg', { PATH: options.env.PATH ?? '' });
   if (path === null) return undefined;
-  // util-linux on Linux: the kernel kills it when the thread that started it is gone. Other implementations lack the option.
-  const setpriv =
-    process.platform === 'linux' ? Bun.which('setpriv', { PATH: options.env.PATH ?? '' }) : null;
-  const guards = setpriv === null ? [[]] : [[setpriv, '--pdeathsig', 'KILL', '--'], []];
-  for (const guard of guards) {
+  for (const guard of guardsOf(options.env)) {
     const about = await answer([...guard, path, '-hide_banner', '-version'], options);
     const version = /^ffmpeg version (\S+)/m.exec(about ?? '');
     const library = /^libavformat\s+(\d+)\.\s*(\d+)\./m.exec(about ?? '');
@@ -56,12 +51,42 @@ export async function askFfmpeg(options: {
     if (protocols === undefined) continue;
     const names = protocols.split(/^Output:$/m)[1]?.match(/^ {2}\S+$/gm) ?? [];
     return {
-      ...{ path, guard, version: version[1] },
+      ...{ path, version: version[1], ...(await confinementOf(path, { ...options, guard })) },
       libavformat: libavformat(Number(library[1]), Number(library[2])),
       protocols: new Set(names.map((name) => name.trim())),
     };
   }
   return undefined;
+}
+
+/** The first that works is used. */
+function guardsOf(env: Asking['env']): readonly (readonly string[])[] {
+  // util-linux on Linux: the kernel kills it when the thread that started it is gone. Other implementations lack the option.
+  const setpriv = process.platform === 'linux' ? Bun.which('setpriv', { PATH: env.PATH ?? '' }) : null;
+  if (setpriv === null) return [[]];
+  const dies = ['--pdeathsig', 'KILL', '--'];
+  return [[setpriv, '--no-new-privs', ...dies], [setpriv, ...dies], []];
+}
+
+/** What beside the guard works here. */
+async function confinementOf(
+  path: string,
+  { guard, ...options }: Asking & { guard: readonly string[] },
+): Promise<Confinement> {
+  const which = (name: string) => Bun.which(name, { PATH: options.env.PATH ?? '' }) ?? undefined;
+  const shell = which('sh');
+  const unshare = process.platform === 'linux' ? which('unshare') : undefined;
+  const isolation = unshare === undefined ? [] : [unshare, '--user', '--net', '--'];
+  const ways: readonly Confinement[] = [
+    { guard, isolation, shell },
+    { guard, isolation: [], shell },
+    { guard, isolation, shell: undefined },
+  ];
+  for (const way of ways) {
+    const prefix = confined(way, { hasNetwork: false });
+    if ((await answer([...prefix, path, '-hide_banner', '-version'], options)) !== undefined) return way;
+  }
+  return { guard, isolation: [], shell: undefined };
 }
 
 interface Asking {

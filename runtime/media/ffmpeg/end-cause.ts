@@ -28,14 +28,21 @@ export function causeOf({ signal, errors }: FfmpegEnd): EndCause {
   return signs.find(([sign]) => sign.test(errors))?.[1] ?? 'unknown';
 }
 
+const memorySign = /Cannot allocate memory|malloc of size \d+ failed|get_buffer\(\) failed/;
+
+/** It got less memory than it needed. A decoder then leaves pictures out, and the process ends as if all was well. */
+export function wasShort({ errors }: Pick<FfmpegEnd, 'errors'>): boolean {
+  return memorySign.test(errors);
+}
+
 const signs: readonly (readonly [sign: RegExp, cause: EndCause])[] = [
   [/exceeds specified max pixel count|Picture size \d+x\d+ is invalid/, 'too_large'],
+  [memorySign, 'memory'],
   [/Could not find tag for codec/, 'container'],
   [/decoder[^\n]*not found|no decoder|unknown decoder|unsupported codec/i, 'decoder'],
   [/unknown encoder|while opening encoder/i, 'encoder'],
   [/matches no streams/, 'no_video'],
   [/not on whitelist/, 'codec'],
-  [/Cannot allocate memory/, 'memory'],
   [/error (initiali[sz]ing|opening) (the )?(output stream|encoder)/i, 'output'],
   [/device creation failed|no device available|cannot load lib|failed to set value[^\n]*device/i, 'output'],
 ];

@@ -5,6 +5,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import { fateOf, ownMark, startOf } from '../../base/process-mark.ts';
 import { askFfmpeg, doesHide, type FfmpegAbout } from './about.ts';
 import type { FfmpegCommand } from './command.ts';
+import { confined, type FfmpegLimits } from './confinement.ts';
 import { hiddenFile } from './hidden-file.ts';
 import { type FfmpegHandlers, type FfmpegProcess, startProcess } from './process.ts';
 
@@ -37,6 +38,7 @@ export interface FfmpegOrder {
   readonly handlers: FfmpegHandlers;
   /** 0..19: how much less urgent than the server it is. Default 0. */
   readonly niceness?: number;
+  readonly limits?: FfmpegLimits;
   /** Asked when its turn has come: false, and it is not started (`unwanted`). */
   isWanted?(): boolean;
 }
@@ -214,7 +216,10 @@ class Runner implements FfmpegRunner {
       if (this.#isClosed) return refusal('closed');
       return startProcess({
         ...{ clock: this.#clock, env, handlers: order.handlers },
-        command: [...found.guard, found.path, ...argumentsOf(order.command, { hides })],
+        command: [
+          ...confined(found, { limits: order.limits, hasNetwork: order.command.output.protocol !== 'pipe' }),
+          ...[found.path, ...argumentsOf(order.command, { hides })],
+        ],
         secrets: Object.values(hiddenOptions).filter((value) => typeof value === 'string'),
         ...(file && { hidden: file.fd }),
         ...(order.niceness !== undefined && { niceness: order.niceness }),
@@ -233,13 +238,19 @@ function logAbout(log: Log, about: FfmpegAbout | undefined, path: string | undef
     });
     return;
   }
-  const { version, protocols, guard, hides } = about;
+  const { version, protocols, guard, isolation, shell, hides } = about;
   const hasSrt = protocols.has('srt');
   log.info('ffmpeg is used', {
     version: version.split('-', 1)[0],
     srt: hasSrt,
     guarded: guard.length > 0,
   });
+  const lacks = [
+    ...(guard.includes('--no-new-privs') ? [] : ['no-new-privileges (setpriv of util-linux)']),
+    ...(shell === undefined ? ['limits of memory, processor time and files (sh)'] : []),
+    ...(isolation.length === 0 ? ['a network namespace (unshare of util-linux, user namespaces)'] : []),
+  ];
+  if (lacks.length > 0) log.warn('ffmpeg is confined less than it could be', { lacks: lacks.join(', ') });
   if (hides === undefined)
     log.warn('pushes over SRT wait: it could not be found out whether ffmpeg hides streamid and passphrase', {
       reason: 'ffmpeg did not answer, or there is no memory or file for the test',
@@ -261,7 +272,7 @@ function refusal(reason: FfmpegRefusal['reason']): FfmpegRefusal {
   return { ok: false, reason };
 }
 
-/** The first variable of each process that is started here: the mark of its server. So nothing must be stored for a crash. */
+/** A variable of each process that is started here: the mark of its server. So nothing must be stored for a crash. */
 const markName = 'MILLRACE_FFMPEG_OF';
 
 /** Kills the processes of servers that are dead (`kill -9`). Only Linux tells the variables of a process. Returns how many. */
@@ -272,7 +283,10 @@ export async function killOrphans(): Promise<number> {
     const pid = Number(name);
     const start = await startOf(pid);
     const variables = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
-    const [, owner] = variables.split('\0', 1)[0].split(`${markName}=`);
+    const owner = variables
+      .split('\0')
+      .find((one) => one.startsWith(`${markName}=`))
+      ?.slice(markName.length + 1);
     if (owner === undefined || (await fateOf(owner)) !== 'dead') continue;
     // Its id may belong to another process by now.
     if ((await startOf(pid)) !== start) continue;

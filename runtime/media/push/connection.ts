@@ -12,6 +12,8 @@ export interface OpeningPush {
 }
 
 export interface PushHandlers {
+  /** On whose behalf it is opened; default: nobody's. */
+  readonly owner?: string;
   /** Media may be written: the server said yes, or says so once media came (`isAccepted`). At most once, never during the call of `OpenPush`. */
   onOpen(connection: PushConnection): void;
   /** The server said yes to a connection that was opened with `isAccepted: false`. At most once, behind `onOpen`, never during a call of ours. */

@@ -225,6 +225,7 @@ export class Push {
       });
     try {
       attempt.opening = open(this.order.url, {
+        owner: this.order.owner,
         onOpen: (connection) => hear(() => this.#opened(attempt, connection)),
         onAccepted: () => hear(() => this.#accepted(attempt)),
         onDrain: () => {

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
-import type { Cidr } from '../../../core/base/cidr.ts';
 import type { Log } from '../../../core/base/log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { failure, type OutboundFailure } from '../../../core/ports/outbound.ts';
 import type { PushTrouble } from '../../../core/ports/pusher.ts';
 import { type RtmpUrl, rtmpUrl } from '../../../core/push-url/rtmp-url.ts';
+import type { Allowed } from '../../drivers/outbound/openings.ts';
 import { reach } from '../../drivers/outbound/reach.ts';
 import { type Lookup, type Resolver, resolver } from '../../drivers/outbound/resolver.ts';
 import type { Place } from '../../drivers/outbound/target.ts';
@@ -18,7 +18,7 @@ import { badUrl, outboundTrouble, trouble } from './troubles.ts';
 export interface RtmpPushOptions {
   readonly clock: Clock;
   /** Blocks that are open although they are not public: `outbound.allow`. */
-  readonly allow: readonly Cidr[];
+  readonly allow: Allowed;
   readonly log?: Log;
   /** TCP and TLS, ms. Default: 5 s. */
   readonly connectTimeout?: number;
@@ -94,7 +94,7 @@ class RtmpPush implements PushConnection {
       const target = rtmpUrl(url);
       if (!target.ok) return this.#end(badUrl(target));
       const place = placeOf(target);
-      const addresses = await names.resolve(place);
+      const addresses = await names.resolve(place, this.#parts.handlers.owner);
       if (this.#isOver) return;
       if ('ok' in addresses) return this.#end(outboundTrouble(addresses));
       this.#cancelDeadline = clock.at(clock.now() + ANSWER_TIMEOUT, () =>

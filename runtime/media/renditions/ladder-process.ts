@@ -105,6 +105,7 @@ export class LadderProcess {
     await Promise.resolve();
     const child = await runner.start({
       ...{ command, niceness: settings.niceness },
+      limits: { hasDevice: settings.encoder !== 'libx264' },
       isWanted: () => this.#verdict === undefined,
       handlers: { onOutput: (bytes) => this.#take(bytes) },
     });

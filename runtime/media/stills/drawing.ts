@@ -48,6 +48,11 @@ export interface DrawOptions {
 /** ms for the rest of the work when all is read. The signal ends it earlier. */
 const endTimeout = 3_600_000;
 
+/** Bytes of memory of one process: some pictures of 8192 × 4352. */
+const processMemory = 2 ** 30;
+/** Seconds of processor time: far more than `stills.deadline` lets it run. */
+const processorTime = 1800;
+
 /**
  * Feeds a process and takes its JPEGs. It is given nothing but its standard input, and is gone when this resolves. What `media` throws
  * is thrown.
@@ -59,6 +64,7 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
   let isTooMuch = false;
   let kill = () => {};
   const started = await runner.start({
+    limits: { memory: processMemory, cpu: processorTime },
     command: {
       input: {
         format: drawing.format,

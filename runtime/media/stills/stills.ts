@@ -13,22 +13,23 @@ import {
   type StillTotals,
   stillKinds,
 } from '../../../core/ports/stills.ts';
-import { Semaphore } from '../../base/semaphore.ts';
 import { type FfmpegRunner, missingFor } from '../ffmpeg/runner.ts';
 import type { Drawn } from './drawing.ts';
+import { FairTurns } from './fair-turns.ts';
 import { NoPicture } from './found-pictures.ts';
 import { jpegSize } from './jpeg-size.ts';
 import { drawSheet } from './sheet.ts';
 
-/** Different pictures that may wait for their turn. */
-const maxWaiting = 32;
+/** Different pictures that may wait for their turn, and those of one client. */
+const maxWaiting = 256;
+const maxWaitingPerClient = 32;
 /**
- * Different pictures of one source that are made or wait, beside its storyboard and its default thumbnail, which have a key
- * of their own.
+ * Different pictures of one source that are made or wait for one client, beside its storyboard and its default thumbnail,
+ * which have a key of their own.
  */
 export const maxPerSource = 4;
 /** Requests that may wait for pictures. */
-const maxRequests = 2000;
+const maxRequests = 20_000;
 /** A storyboard may take so many times as long as one picture. */
 const sheetDeadlines = 4;
 /** ms that a picture may wait for its turn. */
@@ -60,8 +61,8 @@ class FfmpegStills implements Stills {
   readonly #clock: Clock;
   readonly #kept: ByteLru<Outcome>;
   readonly #shared: SingleFlight<Outcome>;
-  readonly #turns: Semaphore;
-  /** Pictures that are made or wait: key → what they are of. */
+  readonly #turns: FairTurns;
+  /** Pictures that are made or wait: key → who wants them, and what they are of. */
   readonly #begun = new Map<string, string>();
   readonly #closing = new AbortController();
   readonly #counts = Object.fromEntries(
@@ -73,12 +74,15 @@ class FfmpegStills implements Stills {
     this.#options = options;
     this.#clock = clock;
     this.#kept = new ByteLru({ bytes: memory });
-    this.#shared = new SingleFlight({ running: running + maxWaiting, waiting: maxRequests });
-    this.#turns = new Semaphore({ running, waiting: maxWaiting });
+    // Bounded by the turns, which decide who has to leave.
+    this.#shared = new SingleFlight({ running: Number.POSITIVE_INFINITY, waiting: maxRequests });
+    const waitingPerClient = maxWaitingPerClient;
+    this.#turns = new FairTurns({ running, waiting: maxWaiting, waitingPerClient, clock });
   }
 
   async make(order: StillOrder): Promise<Still> {
-    const { key, kind, of } = order;
+    const { key, kind, client = '' } = order;
+    const of = `${client} ${order.of}`;
     const count = this.#counts[kind];
     const found = this.#known(order);
     if (found) return counted(found, { count, how: 'shared' });
@@ -176,16 +180,24 @@ class FfmpegStills implements Stills {
   }
 
   /** Undefined: it did not come in time, or the signal was aborted. */
-  async #turnWithin(ms: number, signal: AbortSignal): Promise<(() => void) | undefined> {
+  async #turnOf(
+    { of, kind, client = '', account, isOneOfMany }: StillOrder,
+    signal: AbortSignal,
+  ): Promise<(() => void) | undefined> {
     const late = new AbortController();
-    const cancel = this.#clock.at(this.#clock.now() + ms, () => late.abort());
-    const leave = await this.#turns.take(AbortSignal.any([signal, late.signal])).catch(() => undefined);
+    const cancel = this.#clock.at(this.#clock.now() + maxWait, () => late.abort());
+    const turn = this.#turns.take({
+      rank: kind === 'live' ? 'first' : isOneOfMany ? 'last' : 'usual',
+      shares: [`client ${client}`, `source ${of}`, ...(account === undefined ? [] : [`account ${account}`])],
+      signal: AbortSignal.any([signal, late.signal]),
+    });
+    const leave = await turn.catch(() => undefined);
     cancel();
     return leave === 'full' ? undefined : leave;
   }
 
   async #work(order: StillOrder, signal: AbortSignal): Promise<Outcome> {
-    const leave = await this.#turnWithin(maxWait, signal);
+    const leave = await this.#turnOf(order, signal);
     if (!leave) return { fault: busy };
     try {
       const stored = await order.store?.load(signal);

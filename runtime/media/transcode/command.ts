@@ -9,7 +9,7 @@ export const maxAudioTracks = 8;
 /** ms of film that ffmpeg keeps for one fragment where key frames are further apart. */
 const maxFragment = 10_000;
 /** Longer side of a picture that is encoded when a file is normalised, pixels. */
-const maxNormalisedSide = 3840;
+export const maxNormalisedSide = 3840;
 /** bit/s of a normalised file by an encoder without constant quality, and of encoded sound. */
 const hardwareRate = 8_000_000;
 const soundRate = 192_000;
@@ -173,4 +173,9 @@ export function encoderOf({
   const isX264 = encoder === 'libx264';
   if (encoder === 'h264_vaapi') return { encoder: 'libx264', preset: 'veryfast' };
   return { encoder, preset: preset ?? (isX264 ? 'veryfast' : undefined) };
+}
+
+/** Whether an encoder is one of a graphics device. */
+export function usesDevice({ encoder }: Pick<H264Settings, 'encoder'>): boolean {
+  return encoder !== 'libx264';
 }

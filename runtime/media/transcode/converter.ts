@@ -9,10 +9,12 @@ import {
   type SourceFilm,
 } from '../../../core/ports/converter.ts';
 import { Semaphore } from '../../base/semaphore.ts';
+import { Shares } from '../../base/shares.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
-import { type ConversionSettings, conversionCommand, maxAudioTracks } from './command.ts';
+import { type ConversionSettings, conversionCommand, maxAudioTracks, usesDevice } from './command.ts';
 import { closed, refused, unavailable } from './faults.ts';
 import { type FilmFeed, fileFeed, filmFeed } from './film-feed.ts';
+import { fitInto, fittingThreads, isSlowPreset, memoryOf, sizeOf } from './memory.ts';
 import { normalising } from './normalising.ts';
 import { run } from './run.ts';
 
@@ -25,12 +27,14 @@ export interface ConverterOptions extends ConversionSettings {
   readonly blobs: Pick<Blobs, 'get'>;
   /** Conversions at one time. */
   readonly running: number;
+  /** Of all of them together, bytes. */
+  readonly memory: number;
 }
 
 /** Converts by processes of ffmpeg on this node. */
 export function ffmpegConverter(options: ConverterOptions): Converter {
   const { clock, runner, blobs, running } = options;
-  const tools = { clock, runner };
+  const tools = { clock, runner, memory: new Shares(options.memory) };
   const slots = new Semaphore({ running, waiting: maxWaiting });
   const closing = new AbortController();
   const ended: Record<ConversionEnd, number> = { done: 0, refused: 0, broken_off: 0 };
@@ -76,10 +80,16 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
         if (problem !== undefined) throw refused(problem);
         const feed = await filmFeed(film, { blobs, signal });
         const video = { profile: order.profile };
-        const command = conversionCommand({ container: 'mp4', video, audio: soundOf(film, feed) }, options);
+        const from = sizeOf(film.spec);
+        const sizes = { from, to: fitInto(from, order.profile), isSlow: isSlowPreset(options.h264) };
+        const settings = { ...options, threads: fittingThreads(sizes, options) };
+        const command = conversionCommand({ container: 'mp4', video, audio: soundOf(film, feed) }, settings);
         const { fps, fpsDen = 1 } = order.profile;
         const interval = fps > 0 ? fpsDen / fps : 0;
-        yield* run({ command, input: feed.pieces(order.progress), signal, interval }, tools);
+        const memory = memoryOf(sizes, settings.threads);
+        const hasDevice = usesDevice(options.h264);
+        const input = feed.pieces(order.progress);
+        yield* run({ command, input, signal, memory, hasDevice, interval }, tools);
       });
     },
     normalise(file, { progress, isAnew = false, ...order }) {

@@ -38,5 +38,5 @@ const reasons: Partial<Record<EndCause, string>> = {
   no_video: 'it has no video',
   codec: 'it has a codec that is not read',
   decoder: 'ffmpeg has no decoder for it',
-  memory: 'it takes more memory than one film may have',
+  memory: 'it takes more memory than one film may have (conversion.memory)',
 };

@@ -9,7 +9,10 @@ import {
   type ConversionSettings,
   conversionCommand,
   maxAudioTracks,
+  maxNormalisedSide,
+  usesDevice,
 } from './command.ts';
+import { copyMemory, fitInto, fittingThreads, isSlowPreset, memoryOf, type Size } from './memory.ts';
 import { type RunTools, run } from './run.ts';
 
 interface Normalising {
@@ -32,16 +35,29 @@ export async function* normalising(order: Normalising): AsyncGenerator<Uint8Arra
   const { tools, settings, container, signal } = order;
   const sound = Array.from({ length: maxAudioTracks });
   let taken: Taken = { video: !order.isAnew, audio: !order.isAnew };
+  let from: Size | undefined;
   for (;;) {
     const audio = sound.map(() => (taken.audio ? 'copy' : 'aac')) as ConversionPlan['audio'];
     const video = taken.video ? 'copy' : 'good';
+    const sizes = {
+      ...{ from, to: fitInto(from, { width: maxNormalisedSide, height: maxNormalisedSide }) },
+      isSlow: isSlowPreset(settings.h264),
+    };
+    const threads = taken.video
+      ? settings.threads
+      : fittingThreads(sizes, { ...settings, memory: tools.memory.total });
     const tried = trying(
       taken,
       run(
         {
           ...{ signal, input: order.input(), frameRate: maxFrameRate },
-          command: conversionCommand({ container, video, audio }, settings),
-          onMovie: (moov) => checkMovie(moov, taken),
+          command: conversionCommand({ container, video, audio }, { ...settings, threads }),
+          memory: taken.video ? copyMemory : memoryOf(sizes, threads),
+          hasDevice: usesDevice(settings.h264),
+          onMovie(moov) {
+            from = shownSize(moov) ?? from;
+            checkMovie(moov, taken);
+          },
         },
         tools,
       ),
@@ -98,6 +114,19 @@ function checkMovie(moov: Box, taken: Taken): void {
   }
   const next = { video: taken.video && isGood.vide, audio: taken.audio && isGood.soun };
   if (next.video !== taken.video || next.audio !== taken.audio) throw new Other(next);
+}
+
+/** Of the pictures, as the first track of them says. Their bits are not known: the most that films of cameras have. */
+function shownSize(moov: Box): Size | undefined {
+  for (const trak of new Children(moov).all.filter(({ type }) => type === 'trak')) {
+    const { handler, display } = readTrackHead(new Children(trak));
+    if (handler !== 'vide') continue;
+    const view = new DataView(display.buffer, display.byteOffset, display.byteLength);
+    // Behind the matrix, in 16.16.
+    const [width, height] = [view.getUint16(36), view.getUint16(40)];
+    return width > 0 && height > 0 ? { width, height, pixelBytes: 3 } : undefined;
+  }
+  return undefined;
 }
 
 function hasOnly(kind: 'h264' | 'aac', minf: Box): boolean {

@@ -1,5 +1,7 @@
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { Shares } from '../../base/shares.ts';
 import type { FfmpegCommand } from '../ffmpeg/command.ts';
+import { wasShort } from '../ffmpeg/end-cause.ts';
 import type { FfmpegProcess } from '../ffmpeg/process.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import type { Box } from '../mp4/inspect/boxes.ts';
@@ -29,6 +31,10 @@ export interface RunOrder {
   /** What it reads. Ended when the process is. */
   readonly input: AsyncGenerator<Uint8Array>;
   readonly signal: AbortSignal;
+  /** Bytes of memory that the process may need. It waits until there is so much for it, and gets no more. */
+  readonly memory: number;
+  /** It uses a graphics device. */
+  readonly hasDevice?: boolean;
   /** Pictures a second beyond which it is refused; undefined: they were counted before. */
   readonly frameRate?: number;
   /** Seconds of film of which one picture is kept, where pictures are left out. Default: 0, all are kept. */
@@ -40,8 +46,12 @@ export interface RunOrder {
 export interface RunTools {
   readonly clock: Clock;
   readonly runner: Pick<FfmpegRunner, 'start'>;
+  /** Memory of all conversions, bytes. */
+  readonly memory: Shares;
 }
 
+/** Seconds of processor time of one process: more than the longest attempt at a task has. */
+const processorTime = 7 * 24 * 3600;
 /** How much less urgent than the server. */
 const niceness = 10;
 
@@ -50,13 +60,22 @@ const niceness = 10;
  * and the reason of the signal.
  */
 export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uint8Array> {
-  const { signal, input, frameRate = Number.POSITIVE_INFINITY } = order;
+  const giveBack = await tools.memory.take(order.memory, order.signal);
+  try {
+    yield* converted(order, tools);
+  } finally {
+    giveBack();
+  }
+}
+
+async function* converted(order: RunOrder, tools: RunTools): AsyncGenerator<Uint8Array> {
+  const { signal, input, hasDevice = false, frameRate = Number.POSITIVE_INFINITY } = order;
   const { runner } = tools;
-  signal.throwIfAborted();
   const outlet = new Outlet();
   const process = await runner.start({
     command: order.command,
     niceness,
+    limits: { memory: Math.min(order.memory, tools.memory.total), cpu: processorTime, hasDevice },
     handlers: { onOutput: (bytes) => outlet.give(bytes) },
   });
   if (!process.ok) throw notStarted(process.reason);
@@ -96,7 +115,7 @@ export async function* run(order: RunOrder, tools: RunTools): AsyncGenerator<Uin
     await gone;
     if (why) throw why.error;
     const ended = await process.ended;
-    if (ended.code !== 0) throw endedBy(ended);
+    if (ended.code !== 0 || wasShort(ended)) throw endedBy(ended);
     if (held) throw refused('it has no pictures');
     // ffmpeg does not report a file that is cut off, and its sound alone would pass as a film.
     if (scan.isBlind) throw refused('none of its pictures could be read');

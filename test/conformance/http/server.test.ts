@@ -75,10 +75,13 @@ function talk(...sent: string[]): Promise<string> {
       if (got.includes('GET /last ')) client.destroy();
     });
     client.on('error', () => {});
-    client.on('close', () => resolve(got.replaceAll(/date: .*\r\n/g, '')));
+    client.on('close', () => resolve(got.replaceAll(ofAll, '')));
   });
 }
 
+/** Headers that every answer has. */
+const ofAll =
+  /(?:date: .*|x-content-type-options: nosniff|content-security-policy: frame-ancestors 'none')\r\n/g;
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 const last = get('/last');
 const post = (headers: string, body: string) => `POST /post HTTP/1.1\r\nHost: a\r\n${headers}\r\n\r\n${body}`;

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { playlistType } from '../../../core/hls/playlist.ts';
 import type { Plugin } from '../../../core/plugin/plugin.ts';
 import playback from '../../../plugins/playback/index.ts';
 import protection from '../../../plugins/protection/index.ts';
@@ -11,7 +12,13 @@ it('every node lets in whom another let in, and none of them when the key is del
   const { a, m, n } = await three(f);
   const stream = await created(a, { playbackPolicy: { type: 'signed' } });
   await onAir(f, m, stream);
-  m.media.serve = liveFile;
+  // As another node gets it: with its length.
+  m.media.serve = (asked) => {
+    const answer = liveFile(asked);
+    if (!('type' in answer) || answer.type !== 'playlist') return answer;
+    const body = new Blob([answer.body as string]);
+    return { type: 'media', body, size: body.size, contentType: playlistType };
+  };
   const key = (await a.request('POST', '/api/signing-key', { body: {} })).body;
   const sub = stream.playbackId;
   const view = async (node: typeof m, path: string) => {

@@ -28,7 +28,10 @@ function node(count: number) {
     readings: () => [],
   };
   const kit = {
-    use: useOf({ pusher, transcoder: { readings: () => [] } }, () => ({ current })),
+    use: useOf(
+      { pusher, secrets: { open: (text: string) => text }, transcoder: { readings: () => [] } },
+      () => ({ current }),
+    ),
     resources: {
       get: async (_: string, id: string) => ({
         account: 'a',

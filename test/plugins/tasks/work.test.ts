@@ -299,7 +299,9 @@ describe('a task that the server works at', () => {
     expect(status.errorMessage).toMatch(/^No: GET \*\*\*/);
     // What it does not need any more is not kept.
     await w.request('POST', '/api/task/t1/retry');
-    const kept = async (id: string) => (await w.store.load(`task/${id}`))?.state.includes('tokentoken');
+    const stateOf = async (id: string) => (await w.store.load(`task/${id}`))?.state ?? '';
+    const kept = async (id: string) => (await stateOf(id)).includes('millrace:sealed:');
+    expect(isIn(await stateOf('t1'))).toEqual([]);
     expect(await kept('t1')).toBe(true);
     maker.last('t1').finish({ outcome: 'done', output: {} });
     await w.settle();

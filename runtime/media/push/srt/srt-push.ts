@@ -1,8 +1,8 @@
-import type { Cidr } from '../../../../core/base/cidr.ts';
 import type { Log } from '../../../../core/base/log.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { PushReason, PushTrouble } from '../../../../core/ports/pusher.ts';
 import { type SrtUrl, srtUrl } from '../../../../core/push-url/srt-url.ts';
+import type { Allowed } from '../../../drivers/outbound/openings.ts';
 import { type Lookup, type Resolver, resolver } from '../../../drivers/outbound/resolver.ts';
 import { type FfmpegAbout, libavformat } from '../../ffmpeg/about.ts';
 import type { FfmpegEnd, FfmpegProcess } from '../../ffmpeg/process.ts';
@@ -16,7 +16,7 @@ export interface SrtPushOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Addresses that are open although they are not public. */
-  readonly allow: readonly Cidr[];
+  readonly allow: Allowed;
   readonly runner: FfmpegRunner;
   readonly lookup?: Lookup;
 }
@@ -77,7 +77,7 @@ class SrtPush implements OpeningPush {
     const { names, runner, turn, handlers, log } = this.#parts;
     const url = srtUrl(text);
     if (!url.ok) return badUrl(url);
-    const addresses = await names.resolve({ ...url.to, origin: 'the server' });
+    const addresses = await names.resolve({ ...url.to, origin: 'the server' }, handlers.owner);
     if ('ok' in addresses) return outboundTrouble(addresses);
     const about = await runner.about();
     if (!about) return refusalTrouble('missing');
