@@ -12,7 +12,7 @@ import { idSchema, json, momentSchema, nothing, storeFaults } from '../../core/h
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { invalidQuery } from '../../core/http/query.ts';
 import { type Quota, quota } from '../../core/http/quota.ts';
-import type { Kit } from '../../core/plugin/plugin.ts';
+import type { FaultTable, Kit } from '../../core/plugin/plugin.ts';
 import {
   accountKeys,
   type KeyPair,
@@ -23,6 +23,15 @@ import {
   signingKeysOf,
 } from './signing-keys.ts';
 import { type Algorithm, algorithms } from './verification-key.ts';
+
+export const signingKeyFaults: FaultTable = {
+  'signing_key.not_found': { status: 404, meaning: 'There is no signing key of this id in your account.' },
+  'signing_key.busy': { status: 409, meaning: 'Other requests delete this signing key. Try again.' },
+  'signing_key.too_many': {
+    status: 409,
+    meaning: `The account has ${maxSigningKeys} signing keys, the most it may have.`,
+  },
+};
 
 /** Characters of a URL; browsers and servers take about as much. */
 const maxUrlLength = 2000;

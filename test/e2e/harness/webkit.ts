@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { existsSync, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { findFreePort } from '../../kit/free-ports.ts';
 import { type Picture, readFrameNumber } from '../../kit/frame-number.ts';
+import { findFreePort } from '../../kit/free-ports.ts';
 import { until } from './wait.ts';
 
 /**

@@ -57,7 +57,7 @@ describe('a webhook', () => {
   it('is asked as webhooks are, with a signature that the library of others checks', async () => {
     const { about, outbound } = given();
     expect(await about({ secret: async () => secret })).toMatchObject({ isAllowed: true });
-    const [{ request } = { request: {} }] = outbound.sent;
+    const { request } = outbound.sent[0] as (typeof outbound.sent)[0];
     expect(request).toMatchObject({
       method: 'POST',
       redirects: 0,
@@ -98,7 +98,7 @@ describe('a webhook', () => {
     ['429', { status: 429 }, false, false],
     ['302', { status: 302, headers: { location: 'https://example.com/yes' } }, false, true],
     ['500', { status: 500 }, false, true],
-    ['an answer of more than 4 KB', { ...yes(), isCut: true }, false, true],
+    ['an answer of more than 4 KB', { status: 200, isCut: true }, false, true],
     ['nothing in time', away, false, true],
     ['a refused address', { ok: false, reason: 'refused', message: 'not allowed' }, false, true],
   ])('decides by its answer: %s', async (_name, reply, isAllowed, isAllowedOnError) => {
