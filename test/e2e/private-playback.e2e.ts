@@ -14,13 +14,14 @@ import { lasting, until } from './harness/wait.ts';
 import { hasWebKit, launchWebKit, type WebKit } from './harness/webkit.ts';
 
 /** How long a token opens something, ms; behind `exp`, clocks may differ by `leeway` seconds. */
-const life = 5000;
+const life = 8000;
 const leeway = 60;
 /** What a player plays when its token opens nothing any more, ms. */
 const longer = 10_000;
 /** What the issue asks of the end of a viewer, and what a busy machine may make of it, seconds. */
 const wanted = 5;
 const most = 2 * wanted;
+const attempts = 3;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-private-'));
 const site = hlsPage();
 /** A site of somebody else, with the markup of its query. */
@@ -90,7 +91,19 @@ function brief(sub: string) {
   };
 }
 
-/** What the browser alone plays, with what it fetched. */
+/** Opens something with a brief token, again with another where a busy machine took longer than that lives. */
+async function inTime<T>(sub: string, open: (given: ReturnType<typeof brief>) => Promise<T>) {
+  for (let attempt = 1; ; attempt += 1) {
+    const given = brief(sub);
+    try {
+      return { opened: await open(given), outlived: given.outlived };
+    } catch (error) {
+      if (attempt === attempts) throw error;
+    }
+  }
+}
+
+/** Hands on to the server, and notes what was asked for. */
 function noted(base: string) {
   const seen: { at: number; path: string; status: number }[] = [];
   const proxy = Bun.serve({
@@ -114,8 +127,10 @@ describe.concurrent('for longer than its token lives, and not at all without one
   it('hls.js plays', async () => {
     await Promise.all(
       kinds().map(async ([name, id]) => {
-        const { url, outlived } = brief(id);
-        await using viewer = await openViewer(browser, { url: site.url(url), within: 30_000 });
+        const { opened, outlived } = await inTime(id, ({ url }) =>
+          openViewer(browser, { url: site.url(url), within: life + 4000 }),
+        );
+        await using viewer = opened;
         await outlived();
         const before = await viewer.sample();
         await viewer.watch(30, { within: 10_000 });
@@ -161,7 +176,8 @@ describe.concurrent('for longer than its token lives, and not at all without one
       const before = await video.frameNumber();
       expect(before).not.toBeNull();
       const moves = async () => ![null, before].includes(await video.frameNumber());
-      await until('another picture', moves, { within: 10_000 });
+      // GStreamer's demuxer shows the first picture of live until its clock comes to the time of that: 10 s, and the age of the broadcast.
+      await until('another picture', moves, { within: 40_000 });
       const { error, currentTime } = await video.sample();
       expect(error).toBeNull();
       expect(currentTime).toBeGreaterThan(longer / 1000);
@@ -186,10 +202,13 @@ describe.concurrent('for longer than its token lives, and not at all without one
     };
     await Promise.all(
       kinds().map(async ([name, id]) => {
-        const { token, outlived } = brief(id);
-        await using tab = await open(`/embed/${id}?autoplay=1&muted=1&token=${token}`);
-        const shows = async () => (await seenIn(tab.frame)).frames > 5 || fail(await seenIn(tab.frame));
-        await until('pictures', shows, { within: 30_000 });
+        const { opened, outlived } = await inTime(id, async ({ token }) => {
+          const one = await open(`/embed/${id}?autoplay=1&muted=1&token=${token}`);
+          const shows = async () => (await seenIn(one.frame)).frames > 5 || fail(await seenIn(one.frame));
+          await until('pictures', shows, { within: life + 4000 });
+          return one;
+        });
+        await using tab = opened;
         await outlived();
         const before = await seenIn(tab.frame);
         await lasting(1000);
@@ -212,7 +231,9 @@ describe.concurrent('for longer than its token lives, and not at all without one
 describe('a viewer who is revoked', () => {
   it('is ended, and nobody else', async () => {
     const urlFor = (viewer: string) =>
-      site.url(`${urls[live]}?token=${tokenOf(key, { sub: live, exp: now() + 600, iat: now() - 5, viewer })}`);
+      site.url(
+        `${urls[live]}?token=${tokenOf(key, { sub: live, exp: now() + 600, iat: now() - 5, viewer })}`,
+      );
     await using evil = await openViewer(browser, { url: urlFor('evil') });
     await using good = await openViewer(browser, { url: urlFor('good') });
     const at = performance.now();
