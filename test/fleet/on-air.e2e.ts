@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { apiClient } from '../e2e/harness/api.ts';
 import { openEvents } from '../e2e/harness/events.ts';
 import { broadcast, readHls } from '../e2e/harness/ffmpeg.ts';
-import { readMediaPlaylist } from '../e2e/harness/playlist.ts';
+import { readMediaPlaylist, statusOf } from '../e2e/harness/playlist.ts';
 import { until } from '../e2e/harness/wait.ts';
 import { type Key, tokenOf } from '../plugins/protection/kit.ts';
 import { lacksEngines, threeNodes } from './three-nodes.ts';
@@ -94,12 +94,6 @@ describe.skipIf(await lacksEngines())('three nodes', () => {
     const exp = Math.floor(Date.now() / 1000) + 600;
     const query = `?token=${tokenOf(key, { sub: playbackId, exp })}`;
     const nodes = ['b', 'media'];
-    const statusOf = async (url: string) => {
-      const answer = await fetch(url);
-      await answer.arrayBuffer();
-      return answer.status;
-    };
-
     // By the URIs of its playlist alone, as a player goes.
     const uris = await Promise.all(
       nodes.map(async (id) => {
@@ -109,11 +103,14 @@ describe.skipIf(await lacksEngines())('three nodes', () => {
           { within: 20_000 },
         );
         expect(media.url).not.toContain(query);
-        const files = [media.url, ...media.segments.slice(-2).map(({ url }) => url)];
+        const parts = [...media.text.matchAll(/^#EXT-X-PART:.*URI="([^"]+)"/gm)].map(([, uri = '']) => uri);
+        const last = [media.segments.at(-1), parts.at(-1)].map((uri = '') => new URL(uri, media.url).href);
+        const files = [media.url, ...last];
         for (const url of files) expect([url, await statusOf(url)]).toEqual([url, 200]);
-        const [bare] = files.map((url) => url.split('?')[0]);
-        for (const url of [playlist(id, playbackId), bare]) expect(await statusOf(url)).toBe(403);
-        return files[0];
+        const bare = files.map((url) => url.replace(/\?.*/, ''));
+        for (const url of [playlist(id, playbackId), ...bare])
+          expect([url, await statusOf(url)]).toEqual([url, 403]);
+        return media.url;
       }),
     );
     expect((await on('a').request('DELETE', `/api/signing-key/${key.id}`)).status).toBe(204);
