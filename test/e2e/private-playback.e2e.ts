@@ -142,7 +142,7 @@ describe.concurrent('for longer than its token lives, and not at all without one
   });
 
   it('ffmpeg plays', async () => {
-    const seconds = (life + longer) / 1000 + 3;
+    const seconds = (life + longer) / 1000 + 6;
     await Promise.all(
       kinds().map(async ([name, id]) => {
         const { url, outlived } = brief(id);
