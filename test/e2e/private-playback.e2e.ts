@@ -186,7 +186,7 @@ describe.concurrent('for longer than its token lives, and not at all without one
       const late = mine.filter(({ at }) => at > outlivedAt - longer);
       console.log(`${name} in WebKitGTK: ${mine.length} requests, ${late.length} of them with a dead token`);
       expect([name, late.filter(({ status }) => status >= 400)]).toEqual([name, []]);
-      expect(late.filter(({ path }) => path.endsWith('.mp4')).length).toBeGreaterThan(1);
+      expect(late.filter(({ path }) => path.endsWith('.mp4'))).not.toEqual([]);
     }
   });
 
