@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { apiClient } from '../e2e/harness/api.ts';
 import { openEvents } from '../e2e/harness/events.ts';
 import { broadcast, readHls } from '../e2e/harness/ffmpeg.ts';
-import { readMediaPlaylist } from '../e2e/harness/playlist.ts';
+import { readMediaPlaylist, statusOf } from '../e2e/harness/playlist.ts';
 import { until } from '../e2e/harness/wait.ts';
+import { type Key, tokenOf } from '../plugins/protection/kit.ts';
 import { lacksEngines, threeNodes } from './three-nodes.ts';
 
 /** Two nodes that decide and answer, and one that takes broadcasts, on the real engines. */
@@ -84,6 +85,45 @@ describe.skipIf(await lacksEngines())('three nodes', () => {
     );
     expect(gone.headers.has('retry-after')).toBe(true);
   }, 180_000);
+
+  test('a token opens a private stream at each node, until its key is deleted at one', async () => {
+    const key = (await (await on('a').request('POST', '/api/signing-key', {})).json()) as Key;
+    const playbackPolicy = { type: 'signed' };
+    const { streamKey, playbackId } = await on('a').createStream({ name: 'private', playbackPolicy });
+    await using _ = broadcast(ingest(streamKey));
+    const exp = Math.floor(Date.now() / 1000) + 600;
+    const query = `?token=${tokenOf(key, { sub: playbackId, exp })}`;
+    const nodes = ['b', 'media'];
+    // By the URIs of its playlist alone, as a player goes.
+    const uris = await Promise.all(
+      nodes.map(async (id) => {
+        const media = await until(
+          `a playlist on ${id}`,
+          () => readMediaPlaylist(playlist(id, playbackId) + query),
+          { within: 20_000 },
+        );
+        expect(media.url).not.toContain(query);
+        const parts = [...media.text.matchAll(/^#EXT-X-PART:.*URI="([^"]+)"/gm)].map(([, uri = '']) => uri);
+        const last = [media.segments.at(-1), parts.at(-1)].map((uri = '') => new URL(uri, media.url).href);
+        const files = [media.url, ...last];
+        for (const url of files) expect([url, await statusOf(url)]).toEqual([url, 200]);
+        const bare = files.map((url) => url.replace(/\?.*/, ''));
+        for (const url of [playlist(id, playbackId), ...bare])
+          expect([url, await statusOf(url)]).toEqual([url, 403]);
+        return media.url;
+      }),
+    );
+    expect((await on('a').request('DELETE', `/api/signing-key/${key.id}`)).status).toBe(204);
+    const at = performance.now();
+    await Promise.all(
+      nodes.map(async (id, n) => {
+        for (const url of [uris[n], playlist(id, playbackId) + query])
+          await until(`the end on ${id}`, async () => (await statusOf(url)) === 403, { within: 10_000 });
+        const seconds = ((performance.now() - at) / 1000).toFixed(1);
+        console.log(`signing key deleted on a: viewers on ${id} ended after ${seconds} s (wanted: 5 s)`);
+      }),
+    );
+  }, 90_000);
 
   test('a node answers nodes alone below /internal/, and a media node no API', async () => {
     const { url } = fleet().node('media');

@@ -1,9 +1,12 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { broadcast } from '../harness/ffmpeg.ts';
+import { statusOf } from '../harness/playlist.ts';
 import { until } from '../harness/wait.ts';
 import type { PageRun } from './page-run.ts';
-import { html, json, plays, type Step, script, sh, soon } from './steps.ts';
+import { file, html, installs, json, plays, type Step, script, sh, soon } from './steps.ts';
 
 /** The broadcast ends, with its playlist, and begins again: the page goes on without a reload. */
 async function comesBack(page: Page, run: PageRun): Promise<void> {
@@ -154,6 +157,29 @@ export const playerPages: Record<string, readonly Step[]> = {
       const actual = oembed(run);
       expect(actual).toMatchObject(rest);
       expect(actual.html.startsWith(shownHtml.split(' …')[0] ?? '-')).toBe(true);
+    }),
+  ],
+  'private-playback.md': [
+    sh({ check: (_, printed) => expect(printed).toBe('') }),
+    sh({
+      check: (run) => {
+        const { mode } = statSync(join(run.folder, 'signing-key.json'));
+        expect(mode & 0o777).toBe(0o600);
+      },
+    }),
+    installs,
+    file('sign.mjs'),
+    sh({ check: (run) => run.replace('token=TOKEN', `token=${run.variable('TOKEN')}`) }),
+    sh({ check: (_, printed) => expect(printed).toBe('403\n200\n') }),
+    html(plays()),
+    sh({ check: (_, printed) => expect(JSON.parse(printed)).toEqual({ allowed: true }) }),
+    sh({
+      check: (run) =>
+        soon('the end', async () => {
+          const { url } = run.world.server;
+          const query = `?token=${run.variable('TOKEN')}`;
+          return (await statusOf(`${url}/hls/${run.variable('PLAYBACK_ID')}/index.m3u8${query}`)) === 403;
+        }),
     }),
   ],
 };

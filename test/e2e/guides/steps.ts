@@ -175,9 +175,9 @@ export const runBy = (test: string, { words, inTest = words }: { words: string; 
 export const installs: Step = {
   languages: ['sh'],
   async run(_, block) {
-    const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const [, names = ''] = /^npm install (.+)$/m.exec(block.text) ?? [];
-    expect(names.split(' ').filter((name) => !devDependencies[name])).toEqual([]);
+    expect(names.split(' ').filter((name) => !(dependencies[name] ?? devDependencies[name]))).toEqual([]);
   },
 };
 

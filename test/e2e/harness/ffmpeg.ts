@@ -127,16 +127,17 @@ export function broadcast(
 
 /**
  * Lets ffmpeg decode `seconds` of a playlist as a player would: how many pictures, how many seconds of media, and
- * every line it printed as an error.
+ * every line it printed as an error. `paced`: not faster than it plays.
  */
 export async function readHls(
   url: string,
-  options: { seconds: number },
+  options: { seconds: number; paced?: boolean },
 ): Promise<{ frames: number; seconds: number; errors: string[] }> {
   const child = spawn(
     'ffmpeg',
     [
       ...['-hide_banner', '-nostdin', '-nostats', '-loglevel', 'error', '-progress', 'pipe:1'],
+      ...(options.paced ? ['-re'] : []),
       // The stream's own time base: RTMP times are whole milliseconds, and rounded to 1/30 s two pictures can coincide.
       ...['-t', String(options.seconds), '-i', url, '-fps_mode', 'passthrough', '-enc_time_base:v', '-1'],
       ...['-f', 'null', '-'],

@@ -137,10 +137,10 @@ async function startDisplay(owner: AsyncDisposableStack): Promise<string> {
 /** In a process group of its own, which ends with its owner. */
 function start(
   owner: AsyncDisposableStack,
-  options: { command: readonly [string, ...string[]]; env?: Record<string, string> },
+  options: { command: readonly string[]; env?: Record<string, string> },
 ): { child: ChildProcess; log(): string } {
-  const [program, ...args] = options.command;
-  const child = spawn(program, args, {
+  // Also when the test itself is killed: without a display the browser ends too.
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...options.command], {
     ...{ detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
     env: { ...process.env, ...options.env },
   });
