@@ -32,6 +32,8 @@ interface Shot {
   readonly on?: 'full' | 'empty' | 'bare';
   /** Before the picture is taken. */
   readonly act?: (page: Page, ids: Ids) => Promise<unknown>;
+  /** Of the ids: a key in place of the first one. */
+  readonly as?: string;
   /** Without a key. */
   readonly isOpen?: boolean;
   /** Not the whole page, but the window. */
@@ -69,6 +71,20 @@ const shots: readonly Shot[] = [
   { name: 'stream-recordings', path: (ids) => `/dashboard/stream/${ids.over}?tab=recordings` },
   { name: 'stream-targets', path: tab('targets') },
   { name: 'stream-target-add', path: tab('targets'), act: press('Twitch') },
+  { name: 'stream-access', path: (ids) => `/dashboard/stream/${ids.ill}?tab=access` },
+  { name: 'stream-access-default', path: tab('access') },
+  { name: 'policy-form', path: (ids) => `/dashboard/stream/${ids.ill}?tab=access`, act: changePolicy },
+  {
+    ...{ name: 'token-check', path: (ids) => `/dashboard/stream/${ids.ill}?tab=access`, isWindow: true },
+    act: async (page) => {
+      await press('Check a token')(page);
+      await page.getByRole('dialog').getByRole('button', { name: 'Check', exact: true }).click();
+    },
+  },
+  {
+    ...{ name: 'playback-end', path: (ids) => `/dashboard/stream/${ids.ill}?tab=access`, isWindow: true },
+    act: press('End playback'),
+  },
   { name: 'stream-settings', path: tab('settings') },
   { name: 'stream-api', path: tab('api') },
   { name: 'stream-delete', path: tab('settings'), act: press(/^Delete/), isWindow: true },
@@ -108,6 +124,26 @@ const shots: readonly Shot[] = [
     },
   },
   { name: 'key-delete', path: () => '/dashboard/keys', act: press(/^Delete /), isWindow: true },
+  { name: 'signing-keys', path: () => '/dashboard/signing-keys' },
+  {
+    ...{ name: 'signing-key-form', path: () => '/dashboard/signing-keys', isWindow: true },
+    act: press('Create a signing key'),
+  },
+  {
+    ...{ name: 'signing-key-made', path: () => '/dashboard/signing-keys', isWindow: true },
+    act: async (page) => {
+      await press('Create a signing key')(page);
+      await page.getByRole('dialog').getByLabel('Name').fill('Apps');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+      await page.getByLabel('Private half', { exact: true }).waitFor();
+    },
+  },
+  { name: 'usage', path: () => '/dashboard/usage' },
+  { name: 'usage-own', path: () => '/dashboard/usage', as: 'otherKey' },
+  {
+    ...{ name: 'usage-limits', path: () => '/dashboard/usage', isWindow: true },
+    act: press('Use and limits of Acme Films'),
+  },
   { name: 'events', path: () => '/dashboard/events', wait: 6000 },
   { name: 'audit', path: () => '/dashboard/audit' },
   { name: 'system', path: () => '/dashboard/system', wait: 1500 },
@@ -137,6 +173,13 @@ const shots: readonly Shot[] = [
     { name: `${kind}-error`, path: () => `/${kind}/nothing`, isOpen: true },
   ]),
 ];
+
+async function changePolicy(page: Page) {
+  await press('Change')(page);
+  await page.getByRole('radio', { name: 'Webhook' }).check();
+  await page.getByRole('textbox', { name: 'Pages' }).fill('www.example.com');
+  await press('Save')(page);
+}
 
 /** One that is under way, and one that is paused. */
 async function uploads(page: Page) {
@@ -191,7 +234,10 @@ async function take(browser: Browser, { shot, facts, width, theme }: Job): Promi
   });
   await context.addInitScript(watchShifts);
   if (!shot.isOpen)
-    await context.addInitScript((key) => sessionStorage.setItem('millrace.key', key), facts.key);
+    await context.addInitScript(
+      (key) => sessionStorage.setItem('millrace.key', key),
+      shot.as === undefined ? facts.key : (facts.ids[shot.as] ?? ''),
+    );
   const page = await context.newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));

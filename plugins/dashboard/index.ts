@@ -8,7 +8,10 @@ import { object, oneOf, optional } from '../../core/base/schema.ts';
 import { says } from '../../core/http/http.ts';
 import { json, nothing, text } from '../../core/http/operation.ts';
 import { dashboardColumns, dashboardPages, dashboardPanels } from '../../core/plugin/face.ts';
-import { definePlugin } from '../../core/plugin/plugin.ts';
+import { definePlugin, type Kit } from '../../core/plugin/plugin.ts';
+import { account } from '../accounts/contract.ts';
+import { assetResource } from '../assets/contract.ts';
+import { stream } from '../streams/contract.ts';
 import { modulesOf, pageFiles } from './page-files.ts';
 
 /** `/`: the pages on which people run their deployment. They use the public API, and nothing else. */
@@ -43,6 +46,7 @@ export default definePlugin({
               pages: kit.offered(dashboardPages),
               panels: kit.offered(dashboardPanels),
               columns: kit.offered(dashboardColumns),
+              fields: fieldsOf(kit),
             },
             { headers: safe },
           ),
@@ -79,6 +83,15 @@ export default definePlugin({
   },
 });
 
+/** The fields that enabled plugins add: by them a page knows what there is to show. */
+function fieldsOf({ resources }: Pick<Kit, 'resources'>) {
+  const names = [stream, assetResource, account].map((kind) => [
+    kind.kind,
+    Object.keys(resources.fields(kind).schemas),
+  ]);
+  return Object.fromEntries(names) as Record<string, string[]>;
+}
+
 const module = Type.String({ examples: ['/acme/page.js'] });
 const title = Type.String({ examples: ['Views'] });
 const extensionId = Type.String({ examples: ['acme-views'] });
@@ -102,6 +115,10 @@ const extensionsSchema = object({
       ),
     }),
   ),
+  fields: Type.Record(Type.String(), Type.Array(Type.String()), {
+    description: 'Names of the fields that plugins add to streams, assets and accounts.',
+    examples: [{ stream: ['record', 'playbackPolicy'] }],
+  }),
 });
 
 const fileHeaders = {

@@ -53,6 +53,10 @@ afterAll(async () => {
 async function plays(page: Page) {
   const video = page.locator('video');
   await video.waitFor();
+  // `play()` before it has a source would be in vain.
+  await until('a source', () => video.evaluate((element: HTMLVideoElement) => element.readyState > 0), {
+    within: 15_000,
+  });
   await video.evaluate((element: HTMLVideoElement) => {
     element.muted = true;
     return element.play();
@@ -363,6 +367,8 @@ const pages = [
   ['/dashboard/webhooks', 'Webhooks'],
   ['/dashboard/events', 'Events'],
   ['/dashboard/keys', 'API keys'],
+  ['/dashboard/signing-keys', 'Signing keys'],
+  ['/dashboard/usage', 'Usage'],
   ['/dashboard/audit', 'Audit log'],
   ['/dashboard/system', 'System'],
 ] as const;

@@ -28,6 +28,8 @@ const pages = {
   webhook: () => import('./pages/webhook.js'),
   events: () => import('./pages/events.js'),
   keys: () => import('./pages/keys.js'),
+  'signing-keys': () => import('./pages/signing-keys.js'),
+  usage: () => import('./pages/usage.js'),
   audit: () => import('./pages/audit.js'),
   system: () => import('./pages/system.js'),
 };

@@ -41,6 +41,7 @@ export async function openScene(): Promise<Scene> {
       ...(await fillStreams(servers.full, { files, end, urls: receiver.urls })),
       ...(await fillAssets(servers.full, { files, slow: slow.url })),
       ...(await fillKeys(servers.full)),
+      ...(await fillAccounts(servers.full)),
     };
     const rest = end.move();
     return { servers, ids, [Symbol.asyncDispose]: () => rest.disposeAsync() };
@@ -146,13 +147,15 @@ async function fillStreams(
     { profile: 'source', spec: { name: 'YouTube', url: server.ingestUrl('a-key-that-is-refused') } },
   ];
   const launch = await api.createStream({ name: 'Launch party', record: true, multistream: { targets } });
-  const ill = await api.createStream({ name: 'Field reporter' });
+  const playbackPolicy = { type: 'signed', allowedOrigins: ['https://www.example.com'], allowNoOrigin: true };
+  const ill = await api.createStream({ name: 'Field reporter', playbackPolicy });
   const silent = await api.createStream({ name: 'Town hall' });
   end.use(play(files.well, launch.streamKey));
   end.use(play(files.ill, ill.streamKey));
   await Promise.all([isOn(launch.id), isOn(ill.id)]);
   end.use(ffmpeg('-re', '-i', files.well, '-c', 'copy', '-f', 'flv', server.ingestUrl('wrong-key-9f2c')));
   end.use(viewers(server, launch.playbackId));
+  end.use(viewers(server, ill.playbackId));
   const [session] = await api.listSessions(morning.id);
   return {
     stream: launch.id,
@@ -236,4 +239,27 @@ async function fillKeys(server: Server) {
     if (limited === '') limited = answer.key;
   }
   return { limitedKey: limited };
+}
+
+/** Another account, which has limits of its own and has nearly reached one. */
+async function fillAccounts(server: Server) {
+  const make = async (path: string, body: unknown, key = server.key): Promise<Answer> => {
+    const answer = await fetch(server.url + path, {
+      ...{ method: 'POST', body: JSON.stringify(body) },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    });
+    return answer.json();
+  };
+  const limits = { streams: 10, assets: 500, storedBytes: 20_000_000_000, broadcasts: 3 };
+  const { id } = await make('/api/account', { name: 'Acme Films', limits });
+  await make('/api/account', { name: 'Valley Radio', playbackPolicy: { type: 'signed' } });
+  const { key } = await make('/api/api-token', { name: 'Acme', accountId: id });
+  for (const name of ['Studio 1', 'Studio 2', 'Stage', 'Foyer', 'Roof', 'Gate', 'Lab', 'Yard', 'Club'])
+    await make('/api/stream', { name }, key);
+  for (const body of [
+    { name: 'Website' },
+    { name: 'Box office', jwksUrl: 'https://id.example.com/.well-known/jwks.json' },
+  ])
+    await make('/api/signing-key', body);
+  return { otherKey: key };
 }

@@ -65,6 +65,8 @@ describe('what a key may do', () => {
     const { key } = await anotherAccount(w);
     for (const [method, path] of [
       ['POST', 'account'],
+      ['GET', 'account'],
+      ['GET', 'account/usage'],
       ['GET', 'system/reactions'],
       ['GET', 'stream'],
       ['GET', 'api-token/current'],

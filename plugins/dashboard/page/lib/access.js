@@ -1,8 +1,8 @@
 /** What the server lets a key do, as the page asks it: `mayDo(current, { method: 'POST', path: 'stream' })`. */
 
 const allMethods = ['get', 'post', 'put', 'patch', 'delete'];
-/** Only for keys of the admin account, whatever their rules. */
-const adminOnly = /^(account|system)(\/|$)/;
+/** Only for keys of the admin account, whatever their rules. Everybody may see what their own account uses. */
+const adminOnly = /^(account(?!\/usage$)|system)(\/|$)/;
 
 /**
  * Whether the server would let a key make this request. The server decides; this hides what it would refuse.

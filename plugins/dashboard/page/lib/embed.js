@@ -2,9 +2,12 @@ import { useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useOpenapi } from './openapi.js';
 import { Copied, CopyButton, Field } from './parts.js';
+import { useToken } from './playback-token.js';
 
-/** Code that shows a playback id in another page, and how that looks. `isLive`: it has no beginning to start from. */
-export function Embed({ playbackId, title, isLive = false }) {
+/** Code that shows a stream or an asset (`of`) in another page, and how that looks. `isLive`: it has no beginning to start from. */
+export function Embed({ of, isLive = false }) {
+  const { playbackId, name: title } = of;
+  const urlOf = useToken(of);
   const [kind, setKind] = useState('frame');
   const [options, setOptions] = useState({});
   const document = useOpenapi();
@@ -33,11 +36,12 @@ export function Embed({ playbackId, title, isLive = false }) {
       <//>
       ${options.color && html`<button class="copy" type="button" onClick=${() => set({ color: undefined })}>Default colour</button>`}
     </div>
-    <iframe class="preview" title=${`Preview of ${title}`} src=${`/embed/${playbackId}${queryOf(options)}`} loading="lazy" allow="autoplay; fullscreen; picture-in-picture"></iframe>
+    <iframe class="preview" title=${`Preview of ${title}`} src=${urlOf?.(`/embed/${playbackId}${queryOf(options)}`)} loading="lazy" allow="autoplay; fullscreen; picture-in-picture"></iframe>
     <div class="json">
       <${CopyButton} text=${text} label="the embed code" />
       <pre class="code wrap" tabindex="0" aria-label="Embed code">${text}</pre>
     </div>
+    ${of.playbackPolicy?.type === 'signed' && html`<p class="hint">Viewers need a token: ${tokenHints[kind]}.</p>`}
     <dl class="facts">
       <dt>Watch page</dt>
       <dd><${Copied} text=${`${location.origin}/watch/${playbackId}`} label="the link to watch it" /></dd>
@@ -54,6 +58,11 @@ function queryOf(options) {
   const pairs = given(options).map(([name, value]) => `${name}=${value === true ? 1 : value}`);
   return pairs.length > 0 ? `?${pairs.join('&')}` : '';
 }
+
+const tokenHints = {
+  frame: html`add <code>?token=…</code> to the address of the frame`,
+  element: html`add the attribute <code>token="…"</code>`,
+};
 
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 

@@ -8,7 +8,7 @@ import { Head, Problem, Time } from './parts.js';
 import { go } from './place.js';
 
 /** What enabled plugins declare for the dashboard. */
-export const extensions = signal({ pages: [], panels: [], columns: [] });
+export const extensions = signal({ pages: [], panels: [], columns: [], fields: {} });
 
 /** Reads it once, before the first page. Without it the dashboard has its own pages. */
 export async function loadExtensions() {
@@ -19,6 +19,9 @@ export async function loadExtensions() {
     // The bar above the page says that the server is away.
   }
 }
+
+/** Whether an enabled plugin adds this field to streams, assets or accounts: `hasField('stream', 'playbackPolicy')`. */
+export const hasField = (resource, name) => extensions.value.fields[resource]?.includes(name) ?? false;
 
 /** Entries of the rail. */
 export function pluginEntries() {

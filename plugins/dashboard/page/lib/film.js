@@ -1,54 +1,75 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { localUrl } from './local-url.js';
+import { mayNeedToken, refuseToken, tokenOf, useToken, withToken } from './playback-token.js';
 
-/** A film with the controls of the browser. `playlist`: HLS; `file`: one file; `poster`: a picture. */
-export function Film({ playlist, file, poster, title }) {
+/** Times that a film is asked for again after it was refused, and ms between them: the token may be of before a change. */
+const moreTries = 3;
+const between = 2000;
+
+/** The film of an asset with the controls of the browser. */
+export function Film({ asset }) {
+  const { playbackUrl: playlist, downloadUrl: file, thumbnailUrl: poster, name: title } = asset;
   const video = useRef();
   const [problem, setProblem] = useState();
+  const [tries, setTries] = useState(0);
+  const urlOf = useToken(asset, { turn: tries });
   useEffect(() => {
     setProblem(undefined);
     const element = video.current;
-    if (!playlist) {
-      element.src = localUrl(file);
-      return undefined;
-    }
     let player;
+    let timer;
     let isOver = false;
+    const fail = ({ fatal, details, response }) => {
+      if (!fatal || isOver) return;
+      if (response?.code !== 403 || tries >= moreTries) return setProblem(details);
+      refuseToken(asset);
+      timer = setTimeout(() => setTries(tries + 1), between);
+    };
     const start = async () => {
-      const { default: Hls } = await import('hls.js');
+      const [token, library] = await Promise.all([tokenOf(asset), playlist && import('hls.js')]);
       if (isOver) return;
+      if (!playlist) {
+        element.src = withToken(file, token);
+        return;
+      }
+      const { default: Hls } = library;
       if (!Hls.isSupported()) {
-        element.src = localUrl(playlist);
+        element.src = withToken(playlist, token);
         return;
       }
       player = new Hls({ maxBufferLength: 30 });
-      player.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && setProblem(details));
-      player.loadSource(localUrl(playlist));
+      player.on(Hls.Events.ERROR, (_, data) => fail(data));
+      player.loadSource(withToken(playlist, token));
       player.attachMedia(element);
     };
     start().catch(() => setProblem('the player did not load'));
     return () => {
       isOver = true;
+      clearTimeout(timer);
       player?.destroy();
     };
-  }, [playlist, file]);
+  }, [playlist, file, asset.playbackPolicy?.type, tries]);
   return html`<div class="film">
-    <video ref=${video} controls playsinline preload="metadata" aria-label=${title} poster=${localUrl(poster)}
+    <video ref=${video} controls playsinline preload="metadata" aria-label=${title} poster=${urlOf?.(poster)}
       onError=${() => setProblem('this browser cannot decode it')}></video>
     ${problem && html`<p class="problem" role="alert">The film cannot be played: ${problem}.</p>`}
   </div>`;
 }
 
 /** A picture of a film; under the pointer the one of that moment. */
-export function Still({ thumbnail, storyboard }) {
+export function Still({ asset }) {
+  const { thumbnailUrl: thumbnail, storyboardUrl: storyboard } = asset;
   const box = useRef();
   const [cues, setCues] = useState();
-  const { failures, hasFailed, onError } = useRetry();
+  const { failures, hasFailed, onError } = useRetry(() => mayNeedToken(asset) && refuseToken(asset));
+  // Nothing that is not there yet has a token.
+  const urlOf = useToken(thumbnail ? asset : {}, { turn: failures, box });
   const load = async () => {
-    if (!storyboard || cues) return;
+    if (!storyboard || cues || !urlOf) return;
     try {
-      setCues(cuesOf(await (await fetch(localUrl(storyboard))).text(), localUrl(storyboard)));
+      const url = urlOf(storyboard);
+      setCues(cuesOf(await (await fetch(url)).text(), url));
     } catch {
       // The still remains.
     }
@@ -66,7 +87,8 @@ export function Still({ thumbnail, storyboard }) {
     <div class="moment"></div>
     ${
       thumbnail && !hasFailed
-        ? html`<img key=${failures} src=${localUrl(thumbnail)} alt="" loading="lazy" onError=${onError} />`
+        ? urlOf &&
+          html`<img key=${failures} src=${urlOf(thumbnail)} alt="" loading="lazy" onError=${onError} />`
         : html`<span class="muted" aria-hidden="true">No picture</span>`
     }
   </div>`;
@@ -75,14 +97,15 @@ export function Still({ thumbnail, storyboard }) {
 /** ms after which a picture is asked for again. */
 const retryTimes = [2000, 5000, 10_000];
 
-/** A busy server answers 503 for a picture that it would have to make. */
-function useRetry() {
+/** A busy server answers 503 for a picture that it would have to make. `before`: what is done before it is asked again. */
+function useRetry(before) {
   const [failures, setFailures] = useState(0);
   const [hasFailed, setFailed] = useState(false);
   const timer = useRef();
   useEffect(() => () => clearTimeout(timer.current), []);
   const onError = () => {
     setFailed(true);
+    before();
     const time = retryTimes[failures];
     if (time === undefined) return;
     timer.current = setTimeout(() => {
@@ -97,7 +120,7 @@ function cuesOf(text, url) {
   const sheet = /(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)/g;
   return [...text.matchAll(sheet)].map(([, path, ...numbers]) => {
     const [x, y, width, height] = numbers.map(Number);
-    return { sheet: new URL(path, location.origin + url).pathname, x, y, width, height };
+    return { sheet: localUrl(new URL(path, location.origin + url)), x, y, width, height };
   });
 }
 

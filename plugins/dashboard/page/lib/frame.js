@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { allows, callWhole, signOut } from './api.js';
 import { entries, hrefOf, listOf } from './entries.js';
 import { isLost } from './events.js';
+import { hasField } from './extensions.js';
 import { clockTime } from './format.js';
 import { Help, paletteKey } from './help.js';
 import { html } from './html.js';
@@ -17,9 +18,10 @@ export function Frame({ more, children }) {
   const [isFolded, setFolded] = useState(localStorage.getItem('millrace.folded') === '1');
   // `palette` or `help`.
   const [open, setOpen] = useState();
-  const own = entries.filter(({ path }) => path === undefined || allows('GET', path));
-  const isLast = ({ id }) => id === 'keys' || id === 'audit' || id === 'system';
-  const shown = [...own.filter((entry) => !isLast(entry)), ...more, ...own.filter(isLast)];
+  const own = entries.filter(
+    ({ path, field }) => (!path || allows('GET', path)) && (!field || hasField(...field)),
+  );
+  const shown = [...own.filter(({ isLast }) => !isLast), ...more, ...own.filter(({ isLast }) => isLast)];
   useEffect(() => pageKeys(setOpen), []);
   const fold = () => {
     localStorage.setItem('millrace.folded', isFolded ? '' : '1');

@@ -58,17 +58,20 @@ export function useLoad(load, { deps = [], on, every, gather = usualGather } = {
   return { ...state, reload };
 }
 
-/** Runs writes one at a time: `{run, isBusy, problem}`. `problem` is the server's sentence of the last one that failed. */
+/**
+ * Runs writes one at a time: `{run, isBusy, problem, problems}`. `problem` is the server's sentence of the last one that failed,
+ * `problems` its sentences one by one.
+ */
 export function useWrite() {
-  const [state, setState] = useState({ isBusy: false, problem: undefined });
+  const [state, setState] = useState({ isBusy: false, problem: undefined, problems: [] });
   const run = async (write) => {
-    setState({ isBusy: true, problem: undefined });
+    setState({ isBusy: true, problem: undefined, problems: [] });
     try {
       const result = await write();
-      setState({ isBusy: false, problem: undefined });
+      setState({ isBusy: false, problem: undefined, problems: [] });
       return result ?? true;
     } catch (error) {
-      setState({ isBusy: false, problem: sentence(error) });
+      setState({ isBusy: false, problem: sentence(error), problems: error?.errors ?? [sentence(error)] });
       return undefined;
     }
   };

@@ -105,8 +105,12 @@ export function Bones({ rows = 4 }) {
   </div>`;
 }
 
-export function Field({ label, hint, children }) {
-  return html`<label class="field"><span class="label">${label}</span>${children}${hint && html`<span class="hint">${hint}</span>`}</label>`;
+/** `problem`: what the server says is wrong with what is in it. */
+export function Field({ label, hint, problem, children }) {
+  return html`<label class="field">
+    <span class="label">${label}</span>${children}
+    ${problem && html`<span class="problem" role="alert">${problem}</span>`}${hint && html`<span class="hint">${hint}</span>`}
+  </label>`;
 }
 
 /** A dialog over the page. Closed by Escape and by `onClose`. */

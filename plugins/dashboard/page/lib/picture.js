@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
-import { localUrl } from './local-url.js';
+import { refuseToken, tokenOf, withToken } from './playback-token.js';
 
 /** A playlist that fails is asked for again after this, ms. */
 const again = 2000;
@@ -15,15 +15,14 @@ const patient = {
 };
 
 /**
- * The picture of a playlist, 16:9. Live: muted, at the live edge, with `sid` by which the server tells this viewer from others.
+ * The picture of a playlist of a thing (`of`), 16:9. Live: muted, at the live edge, with `sid` by which the server tells this viewer from others.
  * `onPlaying` when it moves, `onTracks({codecs, width, height, fps})` when they are known, `video` gets the element.
  */
-export function Picture({ url, isLive = false, sid, poster, onPlaying, onTracks, video: given }) {
+export function Picture({ url, of, isLive = false, sid, onPlaying, onTracks, video: given }) {
   const own = useRef();
   const video = given ?? own;
   const [turn, setTurn] = useState(0);
   const [problem, setProblem] = useState();
-  const source = localUrl(url);
   useEffect(() => {
     let hls;
     let timer;
@@ -33,8 +32,9 @@ export function Picture({ url, isLive = false, sid, poster, onPlaying, onTracks,
       timer = setTimeout(() => setTurn((value) => value + 1), again);
     };
     const start = async () => {
-      const { default: Hls } = await import('hls.js');
+      const [{ default: Hls }, token] = await Promise.all([import('hls.js'), tokenOf(of)]);
       if (isOver) return;
+      const source = withToken(url, token);
       if (!Hls.isSupported()) {
         video.current.src = source;
         return;
@@ -55,7 +55,9 @@ export function Picture({ url, isLive = false, sid, poster, onPlaying, onTracks,
         if (data.type === Hls.ErrorTypes.MEDIA_ERROR) hls.recoverMediaError();
         else {
           hls.destroy();
-          fail('The picture does not come. It is tried again by itself.');
+          const isRefused = data.response?.code === 403;
+          if (isRefused) refuseToken(of);
+          fail(isRefused && token ? refusal : 'The picture does not come. It is tried again by itself.');
         }
       });
       hls.loadSource(source);
@@ -67,16 +69,19 @@ export function Picture({ url, isLive = false, sid, poster, onPlaying, onTracks,
       clearTimeout(timer);
       hls?.destroy();
     };
-  }, [source, turn]);
+  }, [url, of.playbackPolicy?.type, turn]);
   const playing = () => {
     setProblem(undefined);
     onPlaying?.();
   };
   return html`<div class="picture">
-    <video ref=${video} muted=${isLive} autoplay=${isLive} playsinline controls poster=${poster} aria-label="Picture" onPlaying=${playing}></video>
+    <video ref=${video} muted=${isLive} autoplay=${isLive} playsinline controls aria-label="Picture" onPlaying=${playing}></video>
     ${problem && html`<p class="over" role="status">${problem}</p>`}
   </div>`;
 }
+
+const refusal =
+  'The policy refuses this browser: its address, or a change a moment ago. It is tried again by itself.';
 
 /** In the place of a picture: why there is none. */
 export function NoPicture({ children }) {
@@ -112,24 +117,29 @@ export function trackText({ width, height, videoCodec, audioCodec, fps }) {
 const stillEvery = 5000;
 
 /** A still of a broadcast that refreshes while it is seen. One that fails leaves the last one. */
-export function Still({ playbackId, name }) {
+export function Still({ of, name }) {
   const [shown, setShown] = useState();
+  const { playbackId, playbackPolicy } = of;
   useEffect(() => {
     let isOver = false;
-    const load = () => {
+    const load = async () => {
       if (document.hidden) return;
-      const url = `/hls/${playbackId}/thumbnail.jpg?at=${Date.now()}`;
+      const token = await tokenOf(of);
+      if (isOver) return;
+      const url = withToken(`/hls/${playbackId}/thumbnail.jpg?at=${Date.now()}`, token);
       const next = new Image();
       next.onload = () => isOver || setShown(url);
+      // It may be of before a change.
+      next.onerror = () => token && refuseToken(of);
       next.src = url;
     };
-    load();
+    void load();
     const timer = setInterval(load, stillEvery);
     return () => {
       isOver = true;
       clearInterval(timer);
     };
-  }, [playbackId]);
+  }, [playbackId, playbackPolicy?.type]);
   return html`<div class="picture">
     ${shown && html`<img src=${shown} alt=${`Still of ${name}`} />`}
   </div>`;

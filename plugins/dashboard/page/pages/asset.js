@@ -1,15 +1,16 @@
 import { useState } from 'preact/hooks';
 import { allows, call } from '../lib/api.js';
 import { deleteLater } from '../lib/deletion.js';
+import { Download } from '../lib/download.js';
 import { Embed } from '../lib/embed.js';
 import { Panels } from '../lib/extensions.js';
 import { Film } from '../lib/film.js';
 import { bytes, count, duration, rate } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { useLoad } from '../lib/load.js';
-import { localUrl } from '../lib/local-url.js';
 import { AsCurl, Bones, Copied, Head, Id, Problem, Time } from '../lib/parts.js';
 import { go } from '../lib/place.js';
+import { Access, hasAccess } from './access.js';
 import { Export, Rename, Transcode } from './asset-dialogs.js';
 import { origins, State } from './assets.js';
 import { TaskState } from './tasks.js';
@@ -50,10 +51,11 @@ export function Page({ id }) {
       <div class="stack">
         ${
           isReady
-            ? html`<${Film} playlist=${asset.playbackUrl} file=${asset.downloadUrl} poster=${asset.thumbnailUrl} title=${asset.name} />`
+            ? html`<${Film} asset=${asset} />`
             : html`<div class="film"><p class="muted">${asset.status === 'failed' ? 'There is nothing to play.' : 'It plays here when its file has arrived.'}</p></div>`
         }
-        ${isReady && html`<${Embed} playbackId=${asset.playbackId} title=${asset.name} />`}
+        ${hasAccess('asset') && html`<${Access} kind="asset" thing=${asset} onChange=${reload} />`}
+        ${isReady && html`<${Embed} of=${asset} />`}
         <${Panels} on="asset" id=${id} />
         <${Tasks} id=${id} />
       </div>
@@ -124,7 +126,8 @@ function Tracks({ tracks }) {
   </section>`;
 }
 
-function Files({ asset: { downloadUrl, originalUrl, playbackUrl, hash = [] } }) {
+function Files({ asset }) {
+  const { downloadUrl, originalUrl, playbackUrl, hash = [] } = asset;
   const links = [
     ['Film', downloadUrl],
     ['Original', originalUrl],
@@ -137,7 +140,7 @@ function Files({ asset: { downloadUrl, originalUrl, playbackUrl, hash = [] } }) 
         ([title, url]) => html`<dt>${title}</dt>
           <dd class="row">
             <${Copied} text=${url} label=${`the URL of ${title}`} />
-            ${title !== 'HLS' && html`<a href=${localUrl(url)} download aria-label=${`Download ${title}`}>Download</a>`}
+            ${title !== 'HLS' && html`<${Download} url=${url} of=${asset} label=${`Download ${title}`}>Download<//>`}
           </dd>`,
       )}
       ${hash.map(({ algorithm, hash: value }) => html`<dt>${algorithm}</dt><dd><${Copied} text=${value} label=${algorithm} /></dd>`)}

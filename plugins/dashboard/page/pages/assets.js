@@ -78,7 +78,7 @@ function Grid({ rows, href, selection }) {
       (asset) => html`<li key=${asset.id} class=${selection?.has(asset.id) ? 'selected' : ''}>
         ${selection && html`<${Check} row=${asset} selection=${selection} />`}
         <a class="tile" href=${href(asset)} data-href=${href(asset)} data-id=${asset.id}>
-          <${Still} thumbnail=${asset.thumbnailUrl} storyboard=${asset.storyboardUrl} />
+          <${Still} asset=${asset} />
           <span class="name" title=${asset.name}>${asset.name}</span>
           <span class="row muted">
             ${asset.status === 'ready' ? html`<span>${duration(asset.videoSpec?.duration)}</span><span>${bytes(asset.size)}</span>` : html`<${State} asset=${asset} />`}

@@ -154,7 +154,7 @@ function Listening({ encoder, stream, points }) {
       </div>
       ${
         stream.isActive
-          ? html`<${Picture} url=${stream.playbackUrl} isLive sid=${viewerId} onTracks=${setTracks} />`
+          ? html`<${Picture} url=${stream.playbackUrl} of=${stream} isLive sid=${viewerId} onTracks=${setTracks} />`
           : html`<${NoPicture}>${arrival.over ? 'The broadcast is over.' : 'The picture appears here.'}<//>`
       }
     </div>

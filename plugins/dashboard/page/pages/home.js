@@ -123,12 +123,13 @@ function OnAir({ streams }) {
           id,
           name,
           playbackId,
+          playbackPolicy,
           began,
           ingestRate,
           viewerCount,
           issues,
         }) => html`<a class="card on-air-tile" key=${id} href=${`/dashboard/stream/${id}`}>
-          <${Still} playbackId=${playbackId} name=${name} />
+          <${Still} of=${{ playbackId, playbackPolicy }} name=${name} />
           <div class="stack tight">
             <div class="row between"><strong class="ellipsis">${name}</strong>
               ${issues.length > 0 ? html`<${Dot} kind="warn">${issues.length === 1 ? 'One issue' : `${issues.length} issues`}<//>` : html`<${Dot} kind="on-air">On air<//>`}</div>

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { call } from '../lib/api.js';
+import { Download } from '../lib/download.js';
 import { recent } from '../lib/events.js';
 import { bytes, clockTime, duration } from '../lib/format.js';
 import { html } from '../lib/html.js';
 import { callIfThere, viewerId, wholeIfThere } from '../lib/live.js';
 import { useLoad } from '../lib/load.js';
-import { localUrl } from '../lib/local-url.js';
 import { bitrate } from '../lib/measures.js';
 import { AsCurl, Bones, CopyButton, Dot, Empty, Head, Id, Problem, Time } from '../lib/parts.js';
 import { NoPicture, Picture } from '../lib/picture.js';
@@ -68,10 +68,14 @@ async function timelineFrom(id) {
   return entries;
 }
 
+/** The recording of a session is played by the id of the session. */
+const recordingOf = ({ id, playbackPolicy }) => ({ playbackId: id, playbackPolicy });
+
 function Film({ session, video }) {
   const { isActive, playbackUrl, recordingUrl, recordingStatus, recordingReadyBy, record } = session;
-  if (isActive && playbackUrl) return html`<${Picture} url=${playbackUrl} isLive sid=${viewerId} />`;
-  if (recordingUrl) return html`<${Picture} url=${recordingUrl} video=${video} />`;
+  if (isActive && playbackUrl)
+    return html`<${Picture} url=${playbackUrl} of=${session} isLive sid=${viewerId} />`;
+  if (recordingUrl) return html`<${Picture} url=${recordingUrl} of=${recordingOf(session)} video=${video} />`;
   if (recordingStatus === 'waiting')
     return html`<${NoPicture}><strong>The recording is being made</strong>
       ${recordingReadyBy && html`<span>It is ready by <${Time} at=${recordingReadyBy} />.</span>`}<//>`;
@@ -87,7 +91,7 @@ function Facts({ session }) {
     <dt>Length</dt><dd>${duration(sourceSegmentsDuration)}</dd>
     <dt>Received</dt><dd>${bytes(sourceBytes)}</dd>
     <dt>Recording</dt><dd><${RecordingState} session=${session} /></dd>
-    ${mp4Url && html`<dt>File</dt><dd><a href=${localUrl(mp4Url)} download>Download mp4</a></dd>`}
+    ${mp4Url && html`<dt>File</dt><dd><${Download} url=${mp4Url} of=${recordingOf(session)}>Download mp4<//></dd>`}
   </dl>`;
 }
 

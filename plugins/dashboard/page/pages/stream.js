@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { byWeight, Issue } from '../lib/advice.js';
 import { allows } from '../lib/api.js';
+import { Download } from '../lib/download.js';
 import { Embed } from '../lib/embed.js';
 import { Panels } from '../lib/extensions.js';
 import { count, duration, rate } from '../lib/format.js';
@@ -12,6 +13,7 @@ import { measures } from '../lib/measures.js';
 import { AsCurl, Bones, Copied, Dot, Empty, Head, Problem, Tabs, Time } from '../lib/parts.js';
 import { NoPicture, Picture } from '../lib/picture.js';
 import { place, withQuery } from '../lib/place.js';
+import { Access, hasAccess } from './access.js';
 import { Health } from './stream-health.js';
 import { Settings } from './stream-settings.js';
 import { Targets } from './stream-targets.js';
@@ -23,6 +25,7 @@ const tabs = [
   ['recordings', 'Recordings'],
   ['targets', 'Targets'],
   ['embed', 'Embed'],
+  ['access', 'Who may watch'],
   ['settings', 'Settings'],
   ['api', 'API'],
 ];
@@ -32,6 +35,7 @@ const parts = {
   recordings: Recordings,
   targets: Targets,
   embed: EmbedCode,
+  access: WhoMayWatch,
   settings: Settings,
   api: Calls,
 };
@@ -42,7 +46,8 @@ export function Page({ id }) {
     return html`<${Head} title="Stream" /><${Empty} title="There is no such stream"><p>${error}</p><a href="/dashboard/streams">All streams</a><//>`;
   if (!stream) return html`<${Head} title="Stream" /><${Problem} text=${error} /><${Bones} rows=${8} />`;
   const wanted = place.value.query.get('tab');
-  const current = parts[wanted] ? wanted : 'health';
+  const shown = tabs.filter(([tab]) => tab !== 'access' || hasAccess('stream'));
+  const current = shown.some(([tab]) => tab === wanted) ? wanted : 'health';
   const watch = localUrl(stream.watchUrl);
   return html`<${Head} title=${stream.name} state=${html`<${State} stream=${stream} />`}>
       ${watch && html`<a class="button" href=${watch} target="_blank">Watch page</a>`}
@@ -62,7 +67,7 @@ export function Page({ id }) {
         </div>
       </div>
       <div>
-        <${Tabs} tabs=${tabs} current=${current} hrefOf=${(tab) => withQuery({ tab, order: undefined, cursor: undefined })} />
+        <${Tabs} tabs=${shown} current=${current} hrefOf=${(tab) => withQuery({ tab, order: undefined, cursor: undefined })} />
         <${parts[current]} stream=${stream} points=${points} reload=${reload} />
       </div>
       <${Panels} on="stream" id=${id} />
@@ -70,7 +75,8 @@ export function Page({ id }) {
 }
 
 function NowPicture({ stream }) {
-  if (stream.isActive) return html`<${Picture} url=${stream.playbackUrl} isLive sid=${viewerId} />`;
+  if (stream.isActive)
+    return html`<${Picture} url=${stream.playbackUrl} of=${stream} isLive sid=${viewerId} />`;
   return html`<${NoPicture}>
     <strong>Off the air</strong>
     <span>${stream.lastSeen ? html`Last seen <${Time} at=${stream.lastSeen} />` : 'It was never on the air.'}</span>
@@ -150,7 +156,9 @@ function Recordings({ stream }) {
       },
       {
         title: 'File',
-        cell: ({ mp4Url }) => mp4Url && html`<a href=${localUrl(mp4Url)} download>Download mp4</a>`,
+        cell: ({ id, mp4Url }) =>
+          mp4Url &&
+          html`<${Download} url=${mp4Url} of=${{ playbackId: id, playbackPolicy: stream.playbackPolicy }}>Download mp4<//>`,
       },
     ]}
     empty=${html`<${Empty} title="No recordings yet">
@@ -167,8 +175,12 @@ export function RecordingState({ session: { recordingStatus, recordingReadyBy, i
   return html`<span><${Dot} kind="wait">Waiting<//>${recordingReadyBy && html` <span class="muted">ready by <${Time} at=${recordingReadyBy} /></span>`}</span>`;
 }
 
-function EmbedCode({ stream: { playbackId, name } }) {
-  return html`<${Embed} playbackId=${playbackId} title=${name} isLive />`;
+function EmbedCode({ stream }) {
+  return html`<${Embed} of=${stream} isLive />`;
+}
+
+function WhoMayWatch({ stream, reload }) {
+  return html`<${Access} key=${stream.id} kind="stream" thing=${stream} onChange=${reload} />`;
 }
 
 function Calls({ stream: { id, playbackId, playbackUrl } }) {
