@@ -24,7 +24,8 @@ function fieldOf(kind: ResourceKind) {
     faults: ['playback.too_many_secrets'],
     initial: undefined,
     validate(value, change) {
-      if (value) checkPolicy(value, { name: policyField, ...contextOf(change.kit) });
+      const { kit, principal } = change;
+      if (value) checkPolicy(value, { name: policyField, ...contextOf(kit, principal.accountId) });
     },
     async prepare(value, { principal, kit }: FieldChange<ProtectionKit>): Promise<Policy | null> {
       if (!value) return null;
@@ -37,10 +38,10 @@ function fieldOf(kind: ResourceKind) {
   });
 }
 
-/** What a policy is checked against. */
-export function contextOf(kit: ProtectionKit) {
+/** What a policy of an account is checked against. */
+export function contextOf(kit: ProtectionKit, owner: string) {
   return {
     hasCountries: hasCountries(kit),
-    wrongUrl: (url: string) => kit.outbound.problem(url, { method: 'POST' })?.message,
+    wrongUrl: (url: string) => kit.outbound.problem(url, { method: 'POST', owner })?.message,
   };
 }

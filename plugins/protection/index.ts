@@ -60,7 +60,11 @@ export default definePlugin({
   start(kit) {
     const [common] = kit.offered(deploymentPolicy);
     if (common)
-      checkPolicy(common, { name: 'plugins.playback.policy', code: 'config.invalid', ...contextOf(kit) });
+      checkPolicy(common, {
+        name: 'plugins.playback.policy',
+        code: 'config.invalid',
+        ...contextOf(kit, kit.use(accounts).adminId),
+      });
     return undefined;
   },
   decides: { play: decidePlay, publish: decidePublish },

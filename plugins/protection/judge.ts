@@ -150,6 +150,8 @@ async function askWebhook({ watched, policy, asked, court }: Case, pass?: Pass):
     },
   };
   const answer = await court.ask(policy, question);
+  // Nobody was asked: a repeat may be allowed.
+  if (answer.isBusy) throw new Error(answer.reason);
   if (!answer.isAllowed) return refusal('webhook.refused', answer.reason);
   if (!carries(what, file)) return {};
   const now = court.now();

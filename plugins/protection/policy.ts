@@ -4,6 +4,7 @@ import { cidr } from '../../core/base/cidr.ts';
 import { Fault } from '../../core/base/fault.ts';
 import { object, optional } from '../../core/base/schema.ts';
 import { type Policy, policyParts } from './contract.ts';
+import { isOriginPattern } from './fits.ts';
 
 /** As a client sets it. */
 export const policySchema = object(
@@ -51,16 +52,6 @@ export function policyProblems(policy: GivenPolicy, { hasCountries, wrongUrl }: 
   const wrong = webhookUrl === undefined ? undefined : wrongUrl(webhookUrl);
   if (wrong !== undefined) problems.push(`webhookUrl: ${wrong}`);
   return problems;
-}
-
-/** `https://www.example.com`, `http://localhost:3000`, `https://*.example.com`: lower case, no path. */
-function isOriginPattern(text: string): boolean {
-  const plain = text.replace('://*.', '://any.');
-  try {
-    return new URL(plain).origin === plain && !plain.includes('*');
-  } catch {
-    return false;
-  }
 }
 
 /** Throws Fault `body.invalid` (422), or one of another code. */

@@ -167,7 +167,7 @@ async function createKey(call: Call & Attempt, { kit, places, makePair }: Creati
   const { request, principal, id, isRepeat } = call;
   const { accountId: account } = principal;
   const { name = 'Signing key', algorithm, jwksUrl } = await creation.read(request);
-  const problem = urlProblem({ jwksUrl, algorithm }, kit);
+  const problem = urlProblem({ jwksUrl, algorithm, account }, kit);
   if (problem !== undefined) throw new Fault('body.invalid', { status: 422, message: problem });
   const own = signingKeysOf(account, kit);
   const before = isRepeat ? await own.find(id) : undefined;
@@ -193,12 +193,16 @@ function created(key: SigningKey, privateKey?: string): Response {
 }
 
 function urlProblem(
-  { jwksUrl, algorithm }: { jwksUrl: string | undefined; algorithm: Algorithm | undefined },
+  {
+    jwksUrl,
+    algorithm,
+    account,
+  }: { jwksUrl: string | undefined; algorithm: Algorithm | undefined; account: string },
   { outbound }: Pick<Kit, 'outbound'>,
 ): string | undefined {
   if (jwksUrl === undefined) return undefined;
   if (algorithm !== undefined) return 'algorithm: with jwksUrl each key of the document says its own';
-  const problem = outbound.problem(jwksUrl);
+  const problem = outbound.problem(jwksUrl, { owner: account });
   return problem && `jwksUrl: ${problem.message}`;
 }
 

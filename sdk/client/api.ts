@@ -6,6 +6,23 @@ export type Account = {
   readonly name: string;
   /** Epoch milliseconds. */
   readonly createdAt: number;
+  /** Who may watch. Absent: as the account or the deployment says. */
+  readonly playbackPolicy?: {
+    /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+    readonly type: 'public' | 'signed' | 'webhook';
+    /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+    readonly allowedOrigins?: readonly string[];
+    /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+    readonly allowNoOrigin?: boolean;
+    /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+    readonly countries?: readonly string[];
+    /** Blocks of addresses of the viewers. */
+    readonly cidrs?: readonly string[];
+    /** With `webhook`: the address that is asked. */
+    readonly webhookUrl?: string;
+    /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+    readonly onError?: 'refuse' | 'allow';
+  };
   /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
   readonly limits?: {
     /** A whole number, or null for no limit. */
@@ -172,6 +189,23 @@ export type Asset = {
   readonly originalUrl?: string;
   /** When ready, of a file that can be played in pieces: HLS, for everyone who knows the URL. */
   readonly playbackUrl?: string;
+  /** Who may watch. Absent: as the account or the deployment says. */
+  readonly playbackPolicy?: {
+    /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+    readonly type: 'public' | 'signed' | 'webhook';
+    /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+    readonly allowedOrigins?: readonly string[];
+    /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+    readonly allowNoOrigin?: boolean;
+    /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+    readonly countries?: readonly string[];
+    /** Blocks of addresses of the viewers. */
+    readonly cidrs?: readonly string[];
+    /** With `webhook`: the address that is asked. */
+    readonly webhookUrl?: string;
+    /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+    readonly onError?: 'refuse' | 'allow';
+  };
   /** When ready and playable over HLS: a public JPEG; `?time=` is the moment in seconds. */
   readonly thumbnailUrl?: string;
   /** Likewise: WebVTT with pictures of the whole film on one sheet, for the seek bar of a player. */
@@ -253,6 +287,20 @@ export type Ingest = {
   readonly region?: string;
 };
 
+export type Jwks = {
+  readonly keys: ReadonlyArray<{
+    readonly kty: string;
+    readonly kid: string;
+    readonly alg: 'ES256' | 'RS256';
+    readonly use: 'sig';
+    readonly crv?: string;
+    readonly x?: string;
+    readonly y?: string;
+    readonly n?: string;
+    readonly e?: string;
+  }>;
+};
+
 export type NewApiToken = {
   readonly id: string;
   readonly name: string;
@@ -279,6 +327,21 @@ export type NewApiToken = {
   readonly key: string;
 };
 
+export type NewSigningKey = {
+  /** The `kid` of tokens. */
+  readonly id: string;
+  readonly name: string;
+  readonly algorithm?: 'ES256' | 'RS256';
+  /** PEM. */
+  readonly publicKey?: string;
+  /** Of keys of your own. Then there is no `algorithm` and no `publicKey`. */
+  readonly jwksUrl?: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** PEM of PKCS 8. It is not stored, and never shown again. */
+  readonly privateKey?: string;
+};
+
 export type Playback = {
   readonly type: 'live' | 'vod' | 'recording';
   readonly meta: {
@@ -300,6 +363,21 @@ export type Playback = {
       readonly url: string;
     }>;
   };
+};
+
+export type PlaybackCheck = {
+  readonly allowed: boolean;
+  /** What refuses it, for programs. */
+  readonly rule?: string;
+  /** The same in one sentence. */
+  readonly reason?: string;
+};
+
+export type PlaybackToken = {
+  /** Goes behind `?token=` in URLs of this video. */
+  readonly token: string;
+  /** Epoch ms. */
+  readonly expiresAt: number;
 };
 
 export type Profile = {
@@ -372,6 +450,19 @@ export type SignedIn = {
   readonly key: string;
 };
 
+export type SigningKey = {
+  /** The `kid` of tokens. */
+  readonly id: string;
+  readonly name: string;
+  readonly algorithm?: 'ES256' | 'RS256';
+  /** PEM. */
+  readonly publicKey?: string;
+  /** Of keys of your own. Then there is no `algorithm` and no `publicKey`. */
+  readonly jwksUrl?: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+};
+
 export type Stream = {
   readonly id: string;
   readonly kind: 'stream';
@@ -434,6 +525,23 @@ export type Stream = {
   };
   /** Whether new sessions are recorded. */
   readonly record: boolean;
+  /** Who may watch. Absent: as the account or the deployment says. */
+  readonly playbackPolicy?: {
+    /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+    readonly type: 'public' | 'signed' | 'webhook';
+    /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+    readonly allowedOrigins?: readonly string[];
+    /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+    readonly allowNoOrigin?: boolean;
+    /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+    readonly countries?: readonly string[];
+    /** Blocks of addresses of the viewers. */
+    readonly cidrs?: readonly string[];
+    /** With `webhook`: the address that is asked. */
+    readonly webhookUrl?: string;
+    /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+    readonly onError?: 'refuse' | 'allow';
+  };
   /** Only while `record` is true: of a stream that of its newest recorded session. */
   readonly recordingStatus?: 'waiting' | 'ready';
   /** Of a session that is off the air: when its recording will be ready unless it comes back, epoch ms. */
@@ -712,6 +820,24 @@ export interface Api {
       readonly body: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name: string;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
         /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
         readonly limits?: {
           /** A whole number, or null for no limit. */
@@ -743,6 +869,24 @@ export interface Api {
       readonly body: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name?: string;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
         /** Limits of this account. What is absent is that of the deployment (`plugins.limits.account`); null: no limit. A change replaces all of them. */
         readonly limits?: {
           /** A whole number, or null for no limit. */
@@ -948,6 +1092,24 @@ export interface Api {
         };
         /** Whether new sessions are recorded. */
         readonly record?: boolean;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & OnceOptions): Promise<Stream>;
   /** Lists the sessions of a stream, newest first. `GET /api/stream/{id}/sessions` */
@@ -1102,6 +1264,24 @@ export interface Api {
         };
         /** Whether new sessions are recorded. */
         readonly record?: boolean;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & CallOptions): Promise<undefined>;
   /** Deletes a stream and ends its broadcast. 204. `DELETE /api/stream/{id}` */
@@ -1248,6 +1428,24 @@ export interface Api {
         readonly name: string;
         /** Values of your own; names have up to 100 characters. */
         readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & OnceOptions): Promise<{
     /** Takes a PUT of the file, without a key, from pages of every origin. */
@@ -1266,6 +1464,24 @@ export interface Api {
         readonly name?: string;
         /** Values of your own; names have up to 100 characters. */
         readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & OnceOptions): Promise<{
     readonly asset: Asset;
@@ -1339,6 +1555,24 @@ export interface Api {
         readonly name?: string;
         /** Values of your own; names have up to 100 characters. */
         readonly userTags?: Readonly<Record<string, string | number | boolean>>;
+        readonly playbackPolicy?: {
+          /** `public`: everybody who knows the URL. `signed`: whoever has a token of one of your signing keys. `webhook`: your server is asked. */
+          readonly type: 'public' | 'signed' | 'webhook';
+          /** Origins of the pages that may play. `https://*.example.com` stands for all hosts below it. Pages of this deployment always may. */
+          readonly allowedOrigins?: readonly string[];
+          /** With `allowedOrigins`: also players that name no origin, such as apps and native players. Default false. */
+          readonly allowNoOrigin?: boolean;
+          /** Countries of the viewers (ISO 3166-1). Needs `plugins.ingest.database`. */
+          readonly countries?: readonly string[];
+          /** Blocks of addresses of the viewers. */
+          readonly cidrs?: readonly string[];
+          /** With `webhook`: the address that is asked. */
+          readonly webhookUrl?: string;
+          /** With `webhook`: what holds while your server does not answer. Default `refuse`. */
+          readonly onError?: 'refuse' | 'allow';
+          /** With `webhook`: signs the requests as those of webhooks are signed. Never shown. It belongs to the URL: all policies of the account that name the URL use it. A change without it keeps it. */
+          readonly webhookSecret?: string;
+        } | null;
       };
     } & CallOptions): Promise<Asset>;
   /** Deletes an asset and its file; if it is a recording, also the recording. 204. `DELETE /api/asset/{id}` */
@@ -1401,6 +1635,83 @@ export interface Api {
   getPlayback(call: {
       readonly id: string;
     } & CallOptions): Promise<Playback>;
+  /** Ends playback of a viewer, or of everybody who was let in so far, within 5 s. 204. `POST /api/playback/{id}/revoke` */
+  revokePlayback(call: {
+      readonly id: string;
+      readonly body: {
+        /** The `viewer` of its token. Absent: everybody who was let in so far. */
+        readonly viewer?: string;
+      };
+    } & OnceOptions): Promise<undefined>;
+  /** Says whether a viewer with this token, origin and address may watch, and if not, what refuses it. The webhook of a policy is asked. `POST /api/playback/{id}/check` */
+  checkPlayback(call: {
+      readonly id: string;
+      readonly body: {
+        /** As the player sends it. */
+        readonly token?: string;
+        /** Origin of the page that plays. */
+        readonly origin?: string;
+        /** Address of the viewer. */
+        readonly ip?: string;
+      };
+    } & OnceOptions): Promise<PlaybackCheck>;
+  /** A token with which the owner can watch a video of its own for an hour, whatever the policy asks of viewers, but only where its origins, countries and blocks allow. `GET /api/playback/{id}/token` */
+  getPlaybackToken(call: {
+      readonly id: string;
+    } & CallOptions): Promise<PlaybackToken>;
+  /** Creates a signing key. 201 with the `privateKey`, which is never shown again. With `jwksUrl`, keys of your own are trusted. `POST /api/signing-key` */
+  createSigningKey(call: {
+      readonly body: {
+        /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
+        readonly name?: string;
+        /** Of the pair that is made. Default `ES256`. */
+        readonly algorithm?: 'ES256' | 'RS256';
+        /** Instead of a new pair: the URL of a JWKS document with public keys of your own (P-256 and RSA). It is read when a token names a key of it, every 5 min, and at most every 30 s for a `kid` that it did not have. */
+        readonly jwksUrl?: string;
+      };
+    } & OnceOptions): Promise<NewSigningKey>;
+  /** Lists signing keys without their private halves; parameters as for streams. `GET /api/signing-key` */
+  listSigningKeys(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'id';
+          readonly value: string;
+        } | {
+          readonly id: 'name';
+          readonly value: string;
+        } | {
+          readonly id: 'algorithm';
+          readonly value: string;
+        } | {
+          readonly id: 'createdAt';
+          readonly value: number | {
+            readonly gt?: number;
+            readonly gte?: number;
+            readonly lt?: number;
+            readonly lte?: number;
+          };
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: boolean;
+      };
+    } & CallOptions): Promise<readonly SigningKey[]>;
+  /** One signing key, without its private half. `GET /api/signing-key/{id}` */
+  getSigningKey(call: {
+      readonly id: string;
+    } & CallOptions): Promise<SigningKey>;
+  /** Deletes a signing key. Its tokens, and players that they let in, are refused within 5 s. 204. `DELETE /api/signing-key/{id}` */
+  deleteSigningKey(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
   /** URLs for encoders and players: the nearest pair, or all with `first=false`. No key is needed. `GET /api/ingest` */
   getIngest(call?: {
       readonly query?: {
@@ -1501,7 +1812,7 @@ export interface Api {
   testWebhook(call: {
       readonly id: string;
       readonly body: {
-        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked';
+        readonly event: 'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'playback.refused' | 'plugin.reaction_parked';
       };
     } & OnceOptions): Promise<WebhookLogEntry>;
   /** Creates a webhook. 201 with the webhook; its secret is never shown. `POST /api/webhook` */
@@ -1510,7 +1821,7 @@ export interface Api {
         readonly name: string;
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
-        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked'>;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'playback.refused' | 'plugin.reaction_parked'>;
         /** Only events of this stream are sent; null: those of all. */
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
@@ -1568,7 +1879,7 @@ export interface Api {
         readonly name: string;
         /** An http:// or https:// URL of at most 2000 characters, without control characters. */
         readonly url: string;
-        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'plugin.reaction_parked'>;
+        readonly events: ReadonlyArray<'stream.started' | 'stream.idle' | 'stream.health' | 'multistream.connected' | 'multistream.disconnected' | 'multistream.error' | 'task.spawned' | 'task.updated' | 'task.completed' | 'task.failed' | 'asset.created' | 'asset.updated' | 'asset.ready' | 'asset.failed' | 'asset.deleted' | 'recording.started' | 'recording.waiting' | 'recording.ready' | 'playback.refused' | 'plugin.reaction_parked'>;
         /** Only events of this stream are sent; null: those of all. */
         readonly streamId?: string | null;
         /** Whsec_ and base64 of at least 8 bytes, or other text of at least as many characters. */
@@ -1723,6 +2034,13 @@ export const operations = {
   exportAsset: { method: 'POST', path: '/api/asset/{id}/export', isOnce: true },
   setRecord: { method: 'PATCH', path: '/api/stream/{id}/record' },
   getPlayback: { method: 'GET', path: '/api/playback/{id}' },
+  revokePlayback: { method: 'POST', path: '/api/playback/{id}/revoke', isOnce: true },
+  checkPlayback: { method: 'POST', path: '/api/playback/{id}/check', isOnce: true },
+  getPlaybackToken: { method: 'GET', path: '/api/playback/{id}/token' },
+  createSigningKey: { method: 'POST', path: '/api/signing-key', isOnce: true },
+  listSigningKeys: { method: 'GET', path: '/api/signing-key' },
+  getSigningKey: { method: 'GET', path: '/api/signing-key/{id}' },
+  deleteSigningKey: { method: 'DELETE', path: '/api/signing-key/{id}' },
   getIngest: { method: 'GET', path: '/api/ingest' },
   listEvents: { method: 'GET', path: '/api/events/log' },
   listWebhookLog: { method: 'GET', path: '/api/webhook/{id}/log' },
@@ -1754,6 +2072,7 @@ export type ListName =
   | 'listTargets'
   | 'listTasks'
   | 'listAssets'
+  | 'listSigningKeys'
   | 'listEvents'
   | 'listWebhookLog'
   | 'listWebhooks'
