@@ -95,6 +95,7 @@ function fieldsOf({ resources }: Pick<Kit, 'resources'>) {
 const module = Type.String({ examples: ['/acme/page.js'] });
 const title = Type.String({ examples: ['Views'] });
 const extensionId = Type.String({ examples: ['acme-views'] });
+const fieldNames = Type.Optional(Type.Array(Type.String({ examples: ['viewCount'] })));
 const extensionsSchema = object({
   pages: Type.Array(
     object({
@@ -115,10 +116,10 @@ const extensionsSchema = object({
       ),
     }),
   ),
-  fields: Type.Record(Type.String(), Type.Array(Type.String()), {
-    description: 'Names of the fields that plugins add to streams, assets and accounts.',
-    examples: [{ stream: ['record', 'playbackPolicy'] }],
-  }),
+  fields: object(
+    { stream: fieldNames, asset: fieldNames, account: fieldNames },
+    { description: 'Names of the fields that plugins add to streams, assets and accounts.' },
+  ),
 });
 
 const fileHeaders = {

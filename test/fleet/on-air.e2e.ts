@@ -91,7 +91,7 @@ describe.skipIf(await lacksEngines())('three nodes', () => {
     const playbackPolicy = { type: 'signed' };
     const { streamKey, playbackId } = await on('a').createStream({ name: 'private', playbackPolicy });
     await using _ = broadcast(ingest(streamKey));
-    const exp = Math.floor(Date.now() / 1000) + 600;
+    const exp = Math.floor(key.createdAt / 1000) + 600;
     const query = `?token=${tokenOf(key, { sub: playbackId, exp })}`;
     const nodes = ['b', 'media'];
     // By the URIs of its playlist alone, as a player goes.

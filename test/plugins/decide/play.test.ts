@@ -175,7 +175,8 @@ describe('a plugin that decides what viewers may fetch', () => {
       expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'decision.unavailable', '5']);
       expect(headers.get('cache-control')).toBe('no-store');
     }
-    expect(await counts(w)).toEqual({ 'gate play failed': 2, 'protection play allowed': 2 });
+    const protection = { 'protection play allowed': 2, 'protection publish allowed': 1 };
+    expect(await counts(w)).toEqual({ 'gate play failed': 2, ...protection });
     expect((await view(w, '/health/ready')).body.issues).toHaveLength(1);
   });
 

@@ -29,7 +29,7 @@ describe('a plugin that decides about broadcasts', () => {
     expect(JSON.parse(line ?? '')).toMatchObject({
       ...{ level: 'info', streamId: no.id, by: 'gate', reason: 'Not before noon.' },
     });
-    expect(await counts(w)).toEqual({ 'gate publish allowed': 1, 'gate publish refused': 1 });
+    expect(await counts(w)).toMatchObject({ 'gate publish allowed': 1, 'gate publish refused': 1 });
   });
 
   it('learns neither keys nor URLs of targets, and no log has them', async () => {
@@ -124,7 +124,7 @@ describe('a plugin that decides about broadcasts', () => {
     expect(errors()[1]).toMatchObject({ failures: 5 });
     isBroken = false;
     expect((await w.media.publish(streamKey)).answer.granted).toBe(true);
-    expect(await counts(w)).toEqual({ 'gate publish failed': 6, 'gate publish allowed': 1 });
+    expect(await counts(w)).toMatchObject({ 'gate publish failed': 6, 'gate publish allowed': 1 });
   });
 });
 

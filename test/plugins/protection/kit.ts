@@ -35,10 +35,15 @@ export interface Key {
   readonly id: string;
   readonly privateKey: string;
   readonly algorithm: string;
+  /** Epoch ms. */
+  readonly createdAt: number;
 }
 
 /** A token that a customer makes with one of its signing keys. */
-export function tokenOf({ id, privateKey, algorithm }: Key, claims: Record<string, unknown>): string {
+export function tokenOf(
+  { id, privateKey, algorithm }: Omit<Key, 'createdAt'>,
+  claims: Record<string, unknown>,
+): string {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const signed = `${part({ alg: algorithm, kid: id, typ: 'JWT' })}.${part(claims)}`;
   const dsaEncoding = 'ieee-p1363' as const;
