@@ -40,6 +40,17 @@ export interface Done {
   readonly target: string | undefined;
 }
 
+const marked = new WeakSet<Request>();
+
+/** Has a request noted if it succeeds, because of what its body says. */
+export function markAudited(request: Request): void {
+  marked.add(request);
+}
+
+export function isMarked(request: Request): boolean {
+  return marked.has(request);
+}
+
 /** Notes what a request has done, before it is answered. */
 export async function audit(
   { request, principal, route, target }: Done,

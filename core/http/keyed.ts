@@ -1,5 +1,5 @@
 import type { Kit } from '../plugin/plugin.ts';
-import { audit } from './audit.ts';
+import { audit, isMarked } from './audit.ts';
 import { type AuthenticationOptions, authenticateBy, authenticator, type Principal } from './auth.ts';
 import { type Attempt, idempotent } from './idempotency.ts';
 import { requestLimits } from './request-limits.ts';
@@ -31,7 +31,7 @@ export function keyedRoutes(kit: Kit, options: AuthenticationOptions = {}): Keye
       async ({ request, params, route }) => {
         const principal = await authenticateBy(request, how);
         const response = await answer({ request, params, principal });
-        if ((isAudited ?? request.method === 'DELETE') && response.ok)
+        if ((isAudited ?? (request.method === 'DELETE' || isMarked(request))) && response.ok)
           await audit({ request, principal, route, target: params?.id }, kit);
         return unstored(response);
       },

@@ -25,6 +25,8 @@ export interface Field<T = unknown, K = unknown> {
   readonly isOptional?: true;
   /** Schema of the value as answers show it; default: that of what is given. */
   readonly shown?: TSchema;
+  /** A change of it is noted in the audit log: of who may do what. */
+  readonly isAudited?: true;
   /** Codes that `validate` and `prepare` throw, beyond those of a body. */
   readonly faults?: readonly string[];
   /** Throws a Fault for a value that fits the schema and is wrong all the same. Changes nothing. */
@@ -135,6 +137,8 @@ export interface FieldSet {
   initial(body: Body, request: { principal: Principal }): Promise<FieldValues>;
   /** The values of just those fields that the body names. Faults: the fields' own. */
   named(body: Body, request: { principal: Principal; stored: FieldValues }): Promise<FieldValues>;
+  /** Whether a body names a field whose changes are noted in the audit log. */
+  isAudited(body: Body): boolean;
   /** Field name → value, as responses show them. Values of plugins that are off stay stored, unshown. */
   present(values: FieldValues): Record<string, unknown>;
   /** What is wrong with the values that `present` gave, in plain words. */
@@ -179,6 +183,7 @@ export function fieldSet(
     schemas: Object.fromEntries(fields.map(({ field }) => [field.name, field.schema])),
     shown: Object.fromEntries(fields.map(({ field }) => [field.name, field.shown ?? field.schema])),
     faults: fields.flatMap(({ field }) => field.faults ?? []),
+    isAudited: (body) => fields.some(({ field }) => field.isAudited && body[field.name] !== undefined),
     async initial(body, { principal }) {
       const given = await named(body, { principal, stored: {} });
       const values: Record<string, Record<string, unknown>> = {};

@@ -19,6 +19,7 @@ export const policyFields = [stream, assetResource, account].map((kind) => field
 function fieldOf(kind: ResourceKind) {
   return field<Given, ProtectionKit>(kind, policyField, {
     isOptional: true,
+    isAudited: true,
     schema: Type.Union([policySchema, Type.Null()]),
     shown: Type.Optional(shownPolicy),
     faults: ['playback.too_many_secrets'],

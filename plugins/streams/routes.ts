@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { hasCode, unlessRefused } from '../../core/base/fault.ts';
 import { newPlaybackId, newStreamKey } from '../../core/base/ids.ts';
+import { markAudited } from '../../core/http/audit.ts';
 import type { Principal } from '../../core/http/auth.ts';
 import { bodyReader } from '../../core/http/body.ts';
 import { says } from '../../core/http/http.ts';
@@ -74,6 +75,7 @@ export function routes(kit: StreamsKit): AnyElysia {
       keyed(async ({ request, params, principal }) => {
         const document = await parent(principal, { id: params.id, kit });
         const body = (await change.read(request)) as StreamBody;
+        if (fields.isAudited(body)) markAudited(request);
         await changeStream(document, { body, principal, kit });
         return noContent();
       }),

@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { Fault, hasCode } from '../../../core/base/fault.ts';
+import { markAudited } from '../../../core/http/audit.ts';
 import type { Principal } from '../../../core/http/auth.ts';
 import { bodyReader } from '../../../core/http/body.ts';
 import type { Caller } from '../../../core/http/caller.ts';
@@ -8,6 +9,7 @@ import { keyedRoutes } from '../../../core/http/keyed.ts';
 import { listAnswer, listParameters, resourceList } from '../../../core/http/list.ts';
 import { json, nothing } from '../../../core/http/operation.ts';
 import { type Quota, quota } from '../../../core/http/quota.ts';
+import type { FieldValues } from '../../../core/plugin/resource.ts';
 import type { StoredResource } from '../../../core/ports/store.ts';
 import type { AssetsKit } from '../config.ts';
 import { assetNotFound, assetResource } from '../contract.ts';
@@ -70,13 +72,9 @@ export function routes(kit: AssetsKit): AnyElysia {
         // Before the body is read: the asset of another account is 404, whatever is sent.
         const stored = assetOf(await owned(principal, id)).fields ?? {};
         const body = await change.read(request);
-        const { name, userTags } = body;
+        if (extensions.isAudited(body)) markAudited(request);
         const named = await extensions.named(body, { principal, stored });
-        const changes = {
-          ...(name !== undefined && { name }),
-          ...(userTags !== undefined && { userTags }),
-          ...(Object.keys(named).length > 0 && { fields: named }),
-        };
+        const changes = changesIn(body, named);
         if (Object.keys(changes).length > 0)
           await actors.ask(asset, id, { type: 'change', changes }).catch(unlessDeleted(id));
         return Response.json(await present(await owned(principal, id), kit.caller(request)));
@@ -101,6 +99,18 @@ export function routes(kit: AssetsKit): AnyElysia {
         faults: ['asset.not_found'],
       }),
     );
+}
+
+/** What a body changes. `fields`: those of other plugins that it names. */
+function changesIn(
+  { name, userTags }: { name?: string; userTags?: Record<string, unknown> },
+  fields: FieldValues,
+) {
+  return {
+    ...(name !== undefined && { name }),
+    ...(userTags !== undefined && { userTags }),
+    ...(Object.keys(fields).length > 0 && { fields }),
+  };
 }
 
 /** Fields of the asset object by which lists are filtered, as the object shows them. */

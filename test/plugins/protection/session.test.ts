@@ -179,3 +179,24 @@ it('the owner watches with a token of its own, and says who may and why not', as
   ).toMatchObject({ allowed: false, rule: 'cidr' });
   expect((await w.request('POST', `/api/playback/${sub}/check`, { body: { ip: 'here' } })).status).toBe(422);
 });
+
+it('changes of who may watch, and who made them, are in the audit log', async () => {
+  const v = await vault();
+  await using w = v.w;
+  const { stream, asset, sessionId } = v;
+  await w.request('PATCH', `/api/stream/${stream.id}`, { body: { name: 'New' } });
+  await w.request('PATCH', `/api/stream/${stream.id}`, { body: { playbackPolicy: null } });
+  await w.request('POST', `/api/playback/${stream.playbackId}/revoke`, { body: {} });
+  const refused = await w.request('PATCH', `/api/stream/${sessionId}`, { body: { playbackPolicy: null } });
+  expect(refused.status).toBe(400);
+  const { body } = await w.request('GET', '/api/audit');
+  const noted = (body as { action: string; target: string }[]).map(({ action, target }) => [action, target]);
+  expect(noted.toSorted()).toEqual(
+    [
+      ['PATCH /api/asset/{id}', asset.id],
+      ['PATCH /api/stream/{id}', stream.id],
+      ['POST /api/playback/{id}/revoke', stream.playbackId],
+      ['POST /api/signing-key', v.key.id],
+    ].toSorted(),
+  );
+});
