@@ -8,6 +8,11 @@ export const config = Type.Object({
     'How long a player that was let in may go on, though its token expires. It ends sooner when the signing key is deleted, the policy is changed, or the viewer is revoked.',
     { default: '12h', atLeast: '1m', atMost: '30d' },
   ),
+  sharedMedia: Type.Boolean({
+    default: false,
+    description:
+      'Lets shared caches keep the segments of private videos, by their path and without the token. Whoever knows the path of a segment may then get it from the cache, also after a viewer was cut off: only for a CDN that checks viewers itself.',
+  }),
   publishWebhook: optional.string({
     maxLength: 2048,
     description:

@@ -75,7 +75,11 @@ export function decidePlay(question: PlayQuestion, kit: ProtectionKit): PlayDeci
 const open: PlayDecision = { allow: { isForAll: true } };
 
 function decisionOf(judgement: Judgement, of: { question: PlayQuestion; kit: ProtectionKit }): PlayDecision {
-  if (!isMisfit(judgement)) return judgement.pass ? { allow: { pass: judgement.pass } } : undefined;
+  if (!isMisfit(judgement)) {
+    if (judgement.pass) return { allow: { pass: judgement.pass } };
+    // Playlists and pictures are made for their viewer, or may show what a segment alone does not.
+    return of.kit.config.sharedMedia && of.question.what === 'media' ? open : undefined;
+  }
   tell(judgement, of);
   return { refuse: judgement.reason };
 }

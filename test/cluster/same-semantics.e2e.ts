@@ -21,5 +21,7 @@ describe('as one of several nodes', async () => {
   await import('../plugins/tasks/turns.test.ts');
   await import('../plugins/broken/off.test.ts');
   await import('../plugins/system/parked.test.ts');
+  await import('../plugins/protection/table.test.ts');
+  await import('../plugins/protection/session.test.ts');
   await import('../webhooks/webhooks.test.ts');
 });

@@ -180,6 +180,21 @@ it('the owner watches with a token of its own, and says who may and why not', as
   expect((await w.request('POST', `/api/playback/${sub}/check`, { body: { ip: 'here' } })).status).toBe(422);
 });
 
+it('a cache may keep segments where the operator says so, and nothing else', async () => {
+  const v = await vault({ config: { protection: { sharedMedia: true } } });
+  await using w = v.w;
+  const sub = v.asset.playbackId;
+  const token = tokenOf(v.key, { sub, exp: v.now + 60 });
+  const kept = async (file: string, given?: string) => {
+    const { status, headers } = await view(w, withToken(`/asset/${sub}/${file}`, given));
+    return [status, headers.get('cache-control')?.split(',')[0]];
+  };
+  expect(await kept('seg0.mp4', token)).toEqual([200, 'public']);
+  expect(await kept('seg0.mp4')).toEqual([403, 'no-store']);
+  for (const file of ['index.m3u8', 'source.m3u8', 'source.mp4', 'video', 'thumbnail.jpg'])
+    expect([file, ...(await kept(file, token))]).toEqual([file, 200, 'private']);
+});
+
 it('changes of who may watch, and who made them, are in the audit log', async () => {
   const v = await vault();
   await using w = v.w;
