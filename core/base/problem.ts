@@ -18,11 +18,23 @@ export function problemsOf(
   options: { prefix?: string; whole: string; most: number },
 ): string[] {
   const problems = new Map<string, string>();
-  for (const error of errors) {
+  for (const error of withoutUnions(errors)) {
     if (!problems.has(error.path)) problems.set(error.path, problemOf(error, options));
     if (problems.size >= options.most) break;
   }
   return [...problems.values()];
+}
+
+/** Of a value that fits no part of a union with one kind of object, what is wrong with it as that object says more. */
+function* withoutUnions(errors: Iterable<ValueError>): Generator<ValueError> {
+  for (const error of errors) {
+    const isObject = typeof error.value === 'object' && error.value !== null && !Array.isArray(error.value);
+    const parts = (error.schema.anyOf ?? []) as readonly TSchema[];
+    const index = parts.findIndex(({ type }) => type === 'object');
+    const isClear = isObject && parts.filter(({ type }) => type === 'object').length === 1;
+    if (isClear && error.errors[index]) yield* withoutUnions(error.errors[index]);
+    else yield error;
+  }
 }
 
 function whatIsWrong(error: ValueError): string {

@@ -91,7 +91,7 @@ function upTo(maxHeight: number, text: string): { left: string; variants: number
  * the multivariant playlist, texts. Undefined for any other name.
  */
 export function variantOf(file: string): number | 'shared' | undefined {
-  if (file === 'source.m3u8') return 0;
+  if (file === 'source.m3u8' || file === 'dvr.m3u8') return 0;
   const [, rendition] = renditionFile.exec(file) ?? [];
   if (rendition !== undefined) return Number(rendition);
   if (sourceFile.test(file)) return 0;

@@ -14,6 +14,8 @@ const maxWaiting = 1024;
 const writeCost = 2;
 /** Rows of a list that cost as much as one request. */
 const rowsPerCost = 100;
+/** No list has more. */
+const maxRows = 1000;
 /** Bytes of a body that cost as much as one request. */
 const bytesPerCost = 32_768;
 /** Of a request whose key is missing or wrong. */
@@ -63,8 +65,9 @@ export function rateLimits(kit: LimitsKit): RateLimits {
 /** What a request costs, in tokens. */
 export function costOf({ method, url, headers }: Request): number {
   if (method === 'GET' || method === 'HEAD') {
-    const rows = Number(/[?&]limit=(\d{1,4})(?:&|$)/.exec(url)?.[1] ?? 0);
-    return Math.max(1, Math.ceil(rows / rowsPerCost));
+    // As the list reads it.
+    const rows = url.includes('?') ? Number(new URL(url).searchParams.get('limit') ?? 0) || 0 : 0;
+    return Math.max(1, Math.ceil(Math.min(rows, maxRows) / rowsPerCost));
   }
   return writeCost + Math.floor(Number(headers.get('content-length') ?? 0) / bytesPerCost || 0);
 }

@@ -60,7 +60,7 @@ function wrongOrigin(
 /** Characters of an origin: a host name has 253 at most. */
 const maxOrigin = 300;
 /** `scheme://host[:port]` and nothing else. */
-const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*,]+$/;
+const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*,;'"]+$/;
 
 /** An origin as browsers write it (RFC 6454 §6.2); undefined for anything else. */
 function serialized(text: string): string | undefined {

@@ -17,6 +17,6 @@ export function frameRule(kit: ProtectionKit): FrameRule {
       throw error;
     });
     if (!found?.subject) return undefined;
-    return (await protectionOf(kit).watched(found.subject)).policy?.allowedOrigins;
+    return (await protectionOf(kit).watched.of(found.subject)).policy?.allowedOrigins;
   };
 }

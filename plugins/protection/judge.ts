@@ -4,7 +4,7 @@ import { type Audience, audienceOf, audiences } from './audience.ts';
 import type { Policy } from './contract.ts';
 import { type Facts, misfit } from './fits.ts';
 import { maxExtra, type Pass, type PassExtra, type Passes, viewerHash } from './pass.ts';
-import { isRevoked } from './revocations.ts';
+import { isRevoked, remembered } from './revocations.ts';
 import type { Claims, VerifyToken } from './token.ts';
 import type { Watched } from './watched.ts';
 import type { Answer, Question } from './webhook.ts';
@@ -38,6 +38,8 @@ export interface Court {
   readonly session: number;
   /** Whether a signing key of an account is still there. */
   hasKey(account: string, keyId: string): boolean | Promise<boolean>;
+  /** Whether an API key is still there. */
+  hasApiKey(keyId: string): boolean | Promise<boolean>;
   verify: VerifyToken;
   /** Asks the webhook of a policy. */
   ask(policy: Policy, question: Question): Answer | Promise<Answer>;
@@ -72,7 +74,7 @@ function judgePass(pass: Pass, of: Case): Judgement | Promise<Judgement> {
     return refusal('session.expired', 'The viewer was let in too long ago (plugins.protection.session).');
   if (pass.digest !== watched.digest)
     return refusal('policy.changed', 'The policy was changed since the viewer was let in.');
-  if (isRevoked(watched.revocations, { viewer: pass.viewer, since: pass.issuedAt }))
+  if (isRevoked(watched.revocations, { viewer: pass.viewer, since: pass.known }))
     return refusal('viewer.revoked', 'The viewer was revoked.');
   const unfit =
     wrongAudience(pass.audience, what) ??
@@ -82,9 +84,9 @@ function judgePass(pass: Pass, of: Case): Judgement | Promise<Judgement> {
   const allowed: Judgement = carries(what, file) ? { pass: { token: () => token } } : {};
   if (policy.type === 'webhook' && !pass.isOwner) return askWebhook(of, pass);
   if (pass.keyId === '') return allowed;
-  const has = court.hasKey(watched.account, pass.keyId);
+  const has = pass.isOwner ? court.hasApiKey(pass.keyId) : court.hasKey(watched.account, pass.keyId);
   const check = (isThere: boolean) =>
-    isThere ? allowed : refusal('token.key', 'The signing key of the token was deleted.');
+    isThere ? allowed : refusal('token.key', 'The key of the token was deleted.');
   return typeof has === 'boolean' ? check(has) : has.then(check);
 }
 
@@ -101,24 +103,24 @@ async function judgeToken(token: string, { watched, asked, court }: Case): Promi
   if (unfit) return unfit;
   if (maxHeight !== undefined && !isLimited(what, file))
     return refusal('token.height', 'A token with maxHeight opens index.m3u8 and pictures only.');
-  // What does not say when it was made was made before.
-  const since = issuedAt === undefined ? 0 : issuedAt * 1000;
+  // In whole seconds: one of the same second was made before. What does not say when it was made was made when it was first seen.
+  const since = (issuedAt === undefined ? verified.firstSeen : issuedAt * 1000) - 1;
   const viewerIs = viewerHash(viewer ?? '');
-  if (isRevoked(watched.revocations, { viewer: viewerIs, since }) && hasRevoked(watched, viewerIs))
+  if (isRevoked(watched.revocations, { viewer: viewerIs, since }))
     return refusal('viewer.revoked', 'The viewer was revoked after the token was made (iat).');
   if (!carries(what, file)) return {};
   const extra = extraOf(claims);
   if (extra && Buffer.byteLength(JSON.stringify(extra)) > maxExtra)
     return refusal('token.claims', `Origins, CIDRs and countries of a token may take ${maxExtra} bytes.`);
-  const now = court.now();
+  const until = passEnd(court, expiresAt);
   return {
     pass: {
       ...(maxHeight !== undefined && { maxHeight }),
       token: (variants) =>
         court.passes.write(
           {
-            ...{ issuedAt: now, digest: watched.digest, keyId, viewer: viewerIs, audience },
-            expiresAt: Math.min(0xffff_ffff, Math.max(expiresAt, Math.ceil((now + court.session) / 1000))),
+            ...{ known: watched.revocations.latest, expiresAt: until },
+            ...{ digest: watched.digest, keyId, viewer: viewerIs, audience },
             ...(variants && { variants: bitsOf(variants) }),
             ...(extra && { extra }),
           },
@@ -128,9 +130,10 @@ async function judgeToken(token: string, { watched, asked, court }: Case): Promi
   };
 }
 
-/** Somebody was cut off at all, so that the time of a token without one matters. */
-function hasRevoked({ revocations }: Watched, viewer: string): boolean {
-  return revocations.all > 0 || revocations.viewers.has(viewer);
+/** When a pass ends, epoch seconds: after the session, or with its token if that is later. Revocations are remembered as long. */
+function passEnd({ now, session }: Court, tokenEnd = 0): number {
+  const wanted = Math.max(tokenEnd, Math.ceil((now() + session) / 1000));
+  return Math.min(wanted, Math.floor((now() + remembered) / 1000));
 }
 
 /** @param pass of a viewer who was let in before: the webhook is asked again when its answer is too old */
@@ -141,7 +144,8 @@ async function askWebhook({ watched, policy, asked, court }: Case, pass?: Pass):
   if (token !== undefined && Buffer.byteLength(token) > maxExtra / 2)
     return refusal('token.malformed', `A token for a webhook may take ${maxExtra / 2} bytes.`);
   const question: Question = {
-    ...{ account: watched.account, key: `${binding} ${viewer}` },
+    // Whoever was cut off is asked about anew.
+    ...{ account: watched.account, key: `${binding} ${viewer} ${watched.revocations.all}` },
     body: {
       ...{ kind: 'play', playbackId: id, ip: address ?? '' },
       ...(origin !== undefined && { origin }),
@@ -154,10 +158,9 @@ async function askWebhook({ watched, policy, asked, court }: Case, pass?: Pass):
   if (answer.isBusy) throw new Error(answer.reason);
   if (!answer.isAllowed) return refusal('webhook.refused', answer.reason);
   if (!carries(what, file)) return {};
-  const now = court.now();
   const fresh: Pass = {
-    ...{ issuedAt: now, digest: watched.digest, keyId: '', viewer, audience: audiences },
-    expiresAt: Math.ceil((now + court.session) / 1000),
+    ...{ known: watched.revocations.latest, expiresAt: passEnd(court) },
+    ...{ digest: watched.digest, keyId: '', viewer, audience: audiences },
     ...(token !== undefined && { extra: { token } }),
   };
   return { pass: { token: () => (pass ? (asked.token ?? '') : court.passes.write(fresh, binding)) } };

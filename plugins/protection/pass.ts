@@ -16,8 +16,11 @@ const maxRemembered = 20_000;
  * no secret, but whoever has it may watch as its viewer does.
  */
 export interface Pass {
-  /** When its viewer was let in, epoch ms. */
-  readonly issuedAt: number;
+  /**
+   * The newest revocation that was known when it was made, `Revocations.latest`. Not a time of this node: clocks differ, and what is
+   * known of revocations is a second old.
+   */
+  readonly known: number;
   /** Epoch seconds. */
   readonly expiresAt: number;
   /** `policyDigest` of the policy that let it in. */
@@ -68,7 +71,7 @@ export class Passes {
     const head = Buffer.alloc(headBytes + (variants === undefined ? 0 : 8));
     head.writeUInt8(version, 0);
     head.writeUInt8(flags, 1);
-    head.writeUIntBE(pass.issuedAt, 2, 6);
+    head.writeUIntBE(pass.known, 2, 6);
     head.writeUInt32BE(pass.expiresAt, 8);
     Buffer.from(pass.digest, 'base64url').copy(head, 12);
     Buffer.from(pass.keyId.replaceAll('-', ''), 'hex').copy(head, 18);
@@ -108,7 +111,7 @@ function passIn(body: Buffer): Pass {
   const at = headBytes + (flags & hasVariants ? 8 : 0);
   const key = body.toString('hex', 18, 34);
   return {
-    issuedAt: body.readUIntBE(2, 6),
+    known: body.readUIntBE(2, 6),
     expiresAt: body.readUInt32BE(8),
     digest: body.toString('base64url', 12, 18),
     keyId: /^0+$/.test(key) ? '' : key.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),

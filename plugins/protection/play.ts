@@ -1,4 +1,6 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
+import { Remembered } from '../../core/base/remembered.ts';
+import { authenticator } from '../../core/http/auth.ts';
 import type { PlayDecision, PlayQuestion, PlaySubject } from '../../core/plugin/decide.ts';
 import { services } from '../../core/plugin/services.ts';
 import { accounts } from '../accounts/contract.ts';
@@ -31,11 +33,13 @@ export function protectionOf(kit: ProtectionKit): Protection & { readonly told: 
   if (known) return known;
   const keys = accountKeys(kit);
   const ask = asker(kit);
+  const apiKeys = new Remembered<boolean>({ clock: kit.clock, fresh: 1000, most: 2000 });
   const court: Court = {
     now: () => kit.clock.now(),
     passes: new Passes(kit.use(services.secrets).keyFor('playback passes')),
     session: milliseconds(kit.config.session),
     hasKey: (account, keyId) => keys.has(account, keyId),
+    hasApiKey: (keyId) => apiKeys.get(keyId, () => kit.use(authenticator).exists(keyId)),
     verify: tokenVerifier(kit, { keys }),
     ask: (policy, question) => ask({ ...question, ...webhookOf(policy, { question, kit }) }),
   };
@@ -60,7 +64,7 @@ function webhookOf(
 /** Decides about a request of a viewer. */
 export function decidePlay(question: PlayQuestion, kit: ProtectionKit): PlayDecision | Promise<PlayDecision> {
   const { court, watched } = protectionOf(kit);
-  const found = watched(question);
+  const found = watched.of(question);
   if (found instanceof Promise)
     return found.then((known) => (known.policy ? settle(judge(known, askedBy(question, kit), court)) : open));
   return found.policy ? settle(judge(found, askedBy(question, kit), court)) : open;

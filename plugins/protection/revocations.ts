@@ -7,18 +7,20 @@ import { viewerHash } from './pass.ts';
 const kind = 'playback-revocation';
 /** Viewers of one id that are remembered as cut off. */
 export const maxViewers = 2000;
-/** How long it is remembered that a viewer was cut off, ms: no pass lives longer, and tokens should not. */
+/** How long it is remembered that a viewer was cut off, ms: no pass lives longer. */
 export const remembered = 30 * 24 * 3_600_000;
 
-/** Who was cut off, and when. */
+/** Who was cut off, and when: epoch ms by the clock of the node that did it, each later than those before. */
 export interface Revocations {
-  /** Everybody who was let in before then, epoch ms; 0: nobody. */
+  /** The newest; 0: none. */
+  readonly latest: number;
+  /** Everybody who was let in before then; 0: nobody. */
   readonly all: number;
   /** Viewers by `viewerHash`, in the same way. */
   readonly viewers: ReadonlyMap<string, number>;
 }
 
-export const noRevocations: Revocations = { all: 0, viewers: new Map() };
+export const noRevocations: Revocations = { latest: 0, all: 0, viewers: new Map() };
 
 interface Stored {
   readonly name: string;
@@ -40,15 +42,15 @@ export async function readRevocations(
     all = Math.max(all, stored.all);
     for (const [hash, at] of stored.viewers) viewers.set(hash, Math.max(at, viewers.get(hash) ?? 0));
   }
-  return { all, viewers };
+  return { latest: Math.max(all, ...viewers.values()), all, viewers };
 }
 
-/** Whether somebody who was let in then is cut off. */
+/** Whether a viewer was cut off later than `since`. */
 export function isRevoked(
   { all, viewers }: Revocations,
   { viewer, since }: { viewer: string; since: number },
 ): boolean {
-  return since <= all || since <= (viewers.get(viewer) ?? 0);
+  return all > since || (viewers.get(viewer) ?? 0) > since;
 }
 
 /**
@@ -64,7 +66,9 @@ export async function revoke(
     const row = await resources.get(kind, rowId(name));
     const now = clock.now();
     const before: Stored = row ? JSON.parse(row.body) : { name, all: 0, viewers: [] };
-    const next = changed(before, { viewer, now });
+    // Another node may have a clock that is ahead.
+    const at = Math.max(now, before.all + 1, ...before.viewers.map(([, one]) => one + 1));
+    const next = changed(before, { viewer, at });
     const written = await resources.write({
       rows: [
         {
@@ -81,15 +85,15 @@ export async function revoke(
 
 const attempts = 5;
 
-function changed(before: Stored, { viewer, now }: { viewer: string | undefined; now: number }): Stored {
-  if (viewer === undefined) return { ...before, all: now, viewers: [] };
+function changed(before: Stored, { viewer, at }: { viewer: string | undefined; at: number }): Stored {
+  if (viewer === undefined) return { ...before, all: at, viewers: [] };
   const hash = viewerHash(viewer);
-  const viewers = before.viewers.filter(([one, at]) => one !== hash && at > now - remembered);
+  const viewers = before.viewers.filter(([one, since]) => one !== hash && since > at - remembered);
   if (viewers.length >= maxViewers) {
     const message = `${maxViewers} viewers of this video are cut off. Cut off everybody, or delete the signing key.`;
     throw new Fault('playback.too_many_revoked', { status: 409, message });
   }
-  return { ...before, viewers: [...viewers, [hash, now]] };
+  return { ...before, viewers: [...viewers, [hash, at]] };
 }
 
 function rowId(name: string): string {

@@ -18,7 +18,7 @@ import { isMisfit, judge } from './judge.ts';
 import { viewerHash } from './pass.ts';
 import { idOf, protectionOf } from './play.ts';
 import { revoke } from './revocations.ts';
-import { bindingOf } from './watched.ts';
+import { bindingOf, type Watched } from './watched.ts';
 
 /** Characters of the `viewer` of a token. */
 export const maxViewer = 128;
@@ -83,7 +83,10 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
           const subject = await find(id, { request, principal });
           const { viewer } = await revokeBody.read(request);
           const name = nameOf(subject);
+          const { watched } = protectionOf(kit);
+          if (viewer !== undefined) checkNamed(await watched.of(subject));
           await revoke({ name, account: principal.accountId, viewer }, kit);
+          watched.forget(subject);
           return new Response(null, { status: 204 });
         },
         { isAudited: true },
@@ -151,6 +154,14 @@ function ownFinder(kit: ProtectionKit): Finder {
   };
 }
 
+/** Fault `body.invalid` (422): a webhook does not say who a viewer is. */
+function checkNamed({ policy }: Watched): void {
+  if (policy?.type !== 'webhook') return;
+  const message =
+    'viewer: viewers that a webhook lets in have no names here; revoke everybody, and let the webhook refuse this one';
+  throw new Fault('body.invalid', { status: 422, message });
+}
+
 /** What viewers are revoked by: a recording has the id of its session. */
 function nameOf(subject: PlaySubject): string {
   return (subject.kind === 'recording' ? subject.sessionId : undefined) ?? idOf(subject);
@@ -167,7 +178,7 @@ async function check(
     throw new Fault('body.invalid', { status: 422, message: 'ip: expected an IP address such as 192.0.2.7' });
   const { court, watched } = protectionOf(kit);
   const judgement = await judge(
-    await watched(subject),
+    await watched.of(subject),
     {
       ...{ what: 'playlist', file: 'index.m3u8', userAgent: undefined, token, origin, address: ip },
       ...{ binding: bindingOf(subject), id: idOf(subject) },
@@ -184,10 +195,10 @@ async function ownerToken(
   { principal: { keyId = '' }, kit }: { principal: Principal; kit: ProtectionKit },
 ): Promise<{ token: string; expiresAt: number }> {
   const { court, watched } = protectionOf(kit);
-  const { digest } = await watched(subject);
-  const issuedAt = court.now();
-  const expiresAt = Math.floor((issuedAt + ownerLife) / 1000);
+  const { digest, revocations } = await watched.of(subject);
+  const expiresAt = Math.floor((court.now() + ownerLife) / 1000);
   const viewer = viewerHash(`owner ${keyId}`);
-  const pass = { issuedAt, expiresAt, digest, keyId: '', viewer, audience: audiences, isOwner: true };
-  return { token: court.passes.write(pass, bindingOf(subject)), expiresAt: expiresAt * 1000 };
+  const pass = { known: revocations.latest, expiresAt, digest, keyId, viewer };
+  const token = court.passes.write({ ...pass, audience: audiences, isOwner: true }, bindingOf(subject));
+  return { token, expiresAt: expiresAt * 1000 };
 }

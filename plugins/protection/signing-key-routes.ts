@@ -12,6 +12,7 @@ import { idSchema, json, momentSchema, nothing, storeFaults } from '../../core/h
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
 import { invalidQuery } from '../../core/http/query.ts';
 import { type Quota, quota } from '../../core/http/quota.ts';
+import { openLimit } from '../../core/http/request-limits.ts';
 import type { FaultTable, Kit } from '../../core/plugin/plugin.ts';
 import {
   accountKeys,
@@ -209,11 +210,13 @@ function urlProblem(
 /** `/.well-known/jwks.json`: the public halves of an account, for everybody. */
 function jwksRoutes(kit: Kit): AnyElysia {
   const keys = accountKeys(kit);
+  const admit = openLimit(kit);
   return new Elysia()
     .get(
       '/.well-known/jwks.json',
       ({ request }) =>
         openly(async () => {
+          await admit(request);
           const account = new URL(request.url).searchParams.get('account');
           if (account === null || account === '' || account.length > maxIdLength)
             throw invalidQuery('account: expected the id of an account');

@@ -36,7 +36,13 @@ export interface TokenProblem {
 export type VerifyToken = (
   text: string,
   options: { readonly account: string; readonly now: number },
-) => Promise<{ readonly claims: Claims } | { readonly problem: TokenProblem }>;
+) => Promise<VerifiedToken | { readonly problem: TokenProblem }>;
+
+export interface VerifiedToken {
+  readonly claims: Claims;
+  /** When this process saw it first, as far as it remembers, epoch ms. */
+  readonly firstSeen: number;
+}
 
 /** Characters of a token: what a URL holds besides everything else in it. */
 export const maxTokenLength = 4096;
@@ -72,21 +78,22 @@ export function tokenVerifier(_kit: unknown, { keys }: { keys: Pick<AccountKeys,
       return refused('token.key', `The token says ${alg}, but its key is for ${key.algorithm}.`);
     const place = hash('sha256', `${account} ${text}`, 'base64url');
     const before = verified.get(place, now);
-    if (before?.key === key.key) return inTime(before.claims, now) ?? { claims: before.claims };
+    if (before?.key === key.key) return inTime(before.claims, now) ?? before;
     const read = await claimsIn(text, key);
     if ('problem' in read) return read;
     const { claims } = read;
     const late = inTime(claims, now);
     const until = (claims.expiresAt + leeway) * 1000;
     if (!late || late.problem.rule === 'token.not_yet')
-      verified.reserve(entryBytes + 2 * text.length)?.keep(place, { key: key.key, claims }, { until });
-    return late ?? read;
+      verified
+        .reserve(entryBytes + 2 * text.length)
+        ?.keep(place, { key: key.key, claims, firstSeen: now }, { until });
+    return late ?? { claims, firstSeen: now };
   };
 }
 
-interface Verified {
+interface Verified extends VerifiedToken {
   readonly key: FoundKey['key'];
-  readonly claims: Claims;
 }
 
 interface Problem {

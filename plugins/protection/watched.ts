@@ -27,7 +27,11 @@ export interface Watched {
 }
 
 /** Finds what decides about something. As it was less than 5 s ago; while the store does not answer, as it was last known. */
-export type WatchedFinder = (subject: PlaySubject) => Watched | Promise<Watched>;
+export interface WatchedFinder {
+  of(subject: PlaySubject): Watched | Promise<Watched>;
+  /** What decides about it was changed here: it is read again for the next request. */
+  forget(subject: PlaySubject): void;
+}
 
 export function watchedFinder(
   kit: Pick<Kit, 'clock' | 'resources' | 'offered' | 'use' | 'config'>,
@@ -35,7 +39,10 @@ export function watchedFinder(
   const known = new Remembered<Watched>({ clock: kit.clock, fresh, most: maxKnown });
   const sources = kit.offered(playedFacts);
   const policies = policiesOf(kit);
-  return (subject) => known.get(bindingOf(subject), () => read(subject, { kit, sources, policies }));
+  return {
+    of: (subject) => known.get(bindingOf(subject), () => read(subject, { kit, sources, policies })),
+    forget: (subject) => known.forget(bindingOf(subject)),
+  };
 }
 
 /** What a pass is bound to: it opens nothing else. */
@@ -59,6 +66,11 @@ async function read(
   const found = (await Promise.all(sources.map((source) => source(subject)))).filter(
     (one) => one !== undefined,
   );
+  // A stream that was deleted a moment ago must not become open for that moment.
+  if (found.length === 0 && subject.kind === 'live')
+    return { account, names: [], policy: { type: 'signed' }, digest: 'gone', revocations: noRevocations };
+  // An asset has its own policy before that of the stream that it is a recording of.
+  if (subject.kind === 'asset') found.reverse();
   const own = found.map(({ fields }) => fields.playbackPolicy as Policy | undefined).find(Boolean);
   const policy = own ?? (await policies.of(account));
   const names = [...new Set([...found.flatMap((one) => one.names), ...(playbackId ? [playbackId] : [])])];

@@ -5,6 +5,7 @@ import { plainText } from '../../core/base/plain-text.ts';
 import { hmac, plainHeaders, standardHeaders } from '../../core/base/standard-webhook.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import type { OutboundAnswer, OutboundFailure } from '../../core/ports/outbound.ts';
+import { PerMinute } from './per-minute.ts';
 import { Slots } from './slots.ts';
 
 /** What somebody's server is asked. */
@@ -82,12 +83,15 @@ export function asker(kit: AskerKit, bytes = cacheBytes): Ask {
   const running = new Map<string, Promise<Answer>>();
   const slots = new Slots({ clock, most: mostWaiting, patience });
   const hosts = new Hosts();
+  const rates = new PerMinute();
 
   const askNow = async (question: Question & Asking, key: string): Promise<Answer> => {
     const { url, account, onError, isFresh } = question;
     const host = `${account} ${new URL(url).host}`;
     const from = clock.now();
     if (hosts.isResting(host, from)) return failed(onError, 'it has failed several times in a row');
+    const address = typeof question.body.ip === 'string' ? question.body.ip : undefined;
+    if (!rates.take({ host, account, address }, from)) return busy;
     const leave = await slots.enter(sharesOf(question, host));
     if (!leave) return busy;
     try {

@@ -30,10 +30,12 @@ export function playedStream(kit: StreamsKit): (subject: PlaySubject) => Promise
     return row && documentOf(row);
   };
   return async ({ kind, streamId, sessionId }) => {
-    const session = kind === 'recording' && sessionId ? await read(sessionId) : undefined;
+    const session = kind !== 'live' && sessionId ? await read(sessionId) : undefined;
     const id = kind === 'live' ? streamId : session?.parentId;
     const parent = id ? await read(id) : undefined;
-    if (!parent) return session && { names: [session.id, session.playbackId], fields: {} };
+    // Of a stream that is gone: as it was when the session began.
+    if (!parent)
+      return session && { names: [session.id, session.playbackId], fields: shown.present(session.fields) };
     const names = [parent.playbackId, ...(session ? [session.id] : [])];
     return { names, fields: shown.present(parent.fields) };
   };

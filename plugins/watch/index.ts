@@ -5,6 +5,7 @@ import { Elysia } from 'elysia';
 import { says } from '../../core/http/http.ts';
 import { text } from '../../core/http/operation.ts';
 import { openly, preflight, saysPreflight } from '../../core/http/public-access.ts';
+import { openLimit } from '../../core/http/request-limits.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { offer } from '../../core/plugin/token.ts';
 import { watchPages } from '../streams/contract.ts';
@@ -37,6 +38,7 @@ export default definePlugin({
         headers: { ...safe, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy },
       });
     const oembed = answerOembed(kit, preview);
+    const admit = openLimit(kit);
     const app = new Elysia();
     for (const [path, { name, file, type = 'text/javascript' }] of Object.entries(parts))
       app.get(path, () => part(file), saysPart(name, type));
@@ -66,7 +68,11 @@ export default definePlugin({
       )
       .get(
         '/oembed',
-        ({ request }) => openly(() => oembed(request)),
+        ({ request }) =>
+          openly(async () => {
+            await admit(request);
+            return oembed(request);
+          }),
         says('How another site shows a link to a video (oEmbed 1.0).', oembedOperation),
       )
       .options('/oembed', preflight, saysPreflight('preflightOembed'));

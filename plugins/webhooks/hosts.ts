@@ -18,7 +18,8 @@ export const hostRates = token<HostRates>('webhooks.host-rates');
 
 /** What attempts are counted by: all ports and paths of a host are one. */
 export function hostOf({ url }: { readonly url: string }): string {
-  return new URL(url).hostname;
+  // With the dot of the root it is the same host.
+  return new URL(url).hostname.replace(/\.$/, '');
 }
 
 export function countHosts(kit: Pick<WebhooksKit, 'clock' | 'config' | 'resources'>): HostRates {

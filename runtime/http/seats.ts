@@ -1,3 +1,4 @@
+import { plainAddress } from '../../core/base/cidr.ts';
 import type { Log } from '../../core/base/log.ts';
 import { networkOf } from '../../core/base/network.ts';
 
@@ -68,7 +69,9 @@ export class Seats {
     const { most, perAddress, isProxy } = this.#options;
     const { peer } = seated;
     if (peer === undefined) return false;
-    const network = perAddress === Number.POSITIVE_INFINITY || isProxy(peer) ? undefined : networkOf(peer);
+    const address = plainAddress(peer) ?? peer;
+    const isCounted = perAddress !== Number.POSITIVE_INFINITY && !isProxy(address);
+    const network = isCounted ? networkOf(address) : undefined;
     const ofNetwork = network === undefined ? 0 : (this.#perNetwork.get(network) ?? 0);
     if (ofNetwork >= perAddress) return this.#refused(peer, 'too many connections of this address');
     if (this.#all.size >= most) this.#closeOldest();

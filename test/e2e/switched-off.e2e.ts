@@ -68,7 +68,9 @@ test.concurrent('without files: broadcasts are received and watched', async () =
   const isThere = async () => (await fetch(server.playlistUrl(stream.playbackId))).status === 200;
   await until('its playlist', isThere, { within: 20_000 });
   expect(encoder.isRunning, encoder.log).toBe(true);
-  expect((await server.api.getStream(stream.id)).isActive).toBe(true);
+  // The playlist is there a moment before it is written down.
+  const isActive = async () => (await server.api.getStream(stream.id)).isActive;
+  await until('the stream on the air', isActive, { within: 10_000 });
 });
 
 test.concurrent('without what tells others, and what is for people: broadcasts are received and watched', async () => {

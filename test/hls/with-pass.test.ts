@@ -83,6 +83,7 @@ it('the cues of a storyboard carry it before their fragment', async () => {
 
 it.each([
   ['source.m3u8', 0],
+  ['dvr.m3u8', 0],
   ['r12.m3u8', 12],
   ['seg7.mp4', 0],
   ['r1seg7.mp4', 1],

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cidr } from '../../../core/base/cidr.ts';
 import type { HttpCore } from '../../../core/http/http.ts';
 import { type ListenOptions, listen } from '../../../runtime/http/listen.ts';
+import { Seats } from '../../../runtime/http/seats.ts';
 import { nodeGate } from '../../../runtime/nodes/node-gate.ts';
 import { until } from '../../e2e/harness/wait.ts';
 import { patient } from '../../kit/patient.ts';
@@ -67,6 +68,15 @@ async function given(options: Partial<ListenOptions> & { answer?: HttpCore['fetc
     },
   };
 }
+
+it('an address is one, whether it comes as IPv4 or dressed as IPv6, and two are two', () => {
+  const seats = new Seats({ perAddress: 1, log: silentLog });
+  const seated = (peer: string) =>
+    ({ peer, isSpare: false, close() {} }) as unknown as Parameters<Seats['admit']>[0];
+  expect(seats.admit(seated('::ffff:192.0.2.1'))).toBe(true);
+  expect(seats.admit(seated('::ffff:192.0.2.2'))).toBe(true);
+  expect(seats.admit(seated('192.0.2.1'))).toBe(false);
+});
 
 describe('connections of one address', () => {
   it('are so many, get their places back, and take no place of another address', async () => {

@@ -68,7 +68,7 @@ export async function startEngine(
 ): Promise<{ engine: Engine; place: Place }> {
   const isTemporary = options.folder === undefined;
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), `millrace-${recipe.name}-`));
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (isTemporary) temporary.add(folder);
   for (let tries = 1; ; tries += 1) {
     const free = await findFreePorts(recipe.portCount);

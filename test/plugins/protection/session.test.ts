@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { revoke } from '../../../plugins/protection/revocations.ts';
 import { tokenOf, vault, view, withToken } from './kit.ts';
 
 /** The URIs of a playlist, from its own URL. */
@@ -158,6 +159,82 @@ describe('a player that was let in', () => {
       expect([file, (await view(w, withToken(`${base}/${file}`, pass))).status]).toEqual([file, status]);
     expect((await view(w, withToken(`${base}/source.m3u8`, token))).status).toBe(403);
   });
+});
+
+it('nobody gets a pass that outlives a revocation which this node has not heard of yet', async () => {
+  const v = await vault();
+  await using w = v.w;
+  const [, [url, sub]] = addressesOf(v);
+  const token = tokenOf(v.key, { sub, exp: v.now + 3600, iat: v.now, viewer: 'ann' });
+  expect((await view(w, withToken(url, token))).status).toBe(200);
+  // As another node does it, whose clock is behind.
+  const clock = { now: () => w.now() - 5000 };
+  const write = async (commit: object) =>
+    (await w.store.write({ ...commit, at: clock.now() } as never)).outcome === 'ok' ? 'ok' : 'conflict';
+  const resources = { get: w.store.resources.get.bind(w.store.resources), write };
+  await revoke({ name: sub, account: v.account, viewer: 'ann' }, { resources, clock } as never);
+  const late = await follow(v, withToken(url, token));
+  for (let second = 0; second < 5; second += 1) {
+    await w.advance('1s');
+    await statusesOf(v, late);
+  }
+  expect(new Set(await statusesOf(v, late))).toEqual(new Set([403]));
+});
+
+it('a token that does not say when it was made lets in again, but not one that was used before', async () => {
+  const v = await vault();
+  await using w = v.w;
+  const [, [url, sub]] = addressesOf(v);
+  const [used, unused] = [60, 61].map((seconds) => tokenOf(v.key, { sub, exp: v.now + seconds }));
+  expect((await view(w, withToken(url, used))).status).toBe(200);
+  await w.advance('1s');
+  await w.request('POST', `/api/playback/${sub}/revoke`, { body: {} });
+  await w.advance('3s');
+  expect((await view(w, withToken(url, used))).status).toBe(403);
+  expect((await view(w, withToken(url, unused))).status).toBe(200);
+});
+
+it('what was recorded stays private when its stream is deleted, and its asset asks the stream', async () => {
+  const v = await vault();
+  await using w = v.w;
+  await w.request('PATCH', `/api/asset/${v.recording.id}`, { body: { playbackPolicy: null } });
+  await w.advance('3s');
+  const urls = [`/recordings/${v.sessionId}/index.m3u8`, `/asset/${v.recording.playbackId}/video`];
+  expect(await statusesOf(v, urls)).toEqual([403, 403]);
+  expect((await w.request('DELETE', `/api/stream/${v.stream.id}`)).status).toBe(204);
+  await w.advance('10s');
+  expect(await statusesOf(v, urls)).toEqual([403, 403]);
+});
+
+it('the owner watches no longer than its key lives', async () => {
+  const v = await vault();
+  await using w = v.w;
+  const key = (await w.request('POST', '/api/api-token', { body: { name: 'short' } })).body;
+  const sub = v.asset.playbackId;
+  const { token } = (await w.request('GET', `/api/playback/${sub}/token`, { key: key.key })).body;
+  const url = withToken(`/asset/${sub}/video`, token);
+  expect((await view(w, url)).status).toBe(200);
+  await w.request('DELETE', `/api/api-token/${key.id}`);
+  await w.advance('3s');
+  await view(w, url);
+  await w.advance('1s');
+  expect((await view(w, url)).status).toBe(403);
+});
+
+it('says of a wrong policy which field is wrong', async () => {
+  const v = await vault();
+  await using w = v.w;
+  const set = async (playbackPolicy: unknown) =>
+    (await w.request('PATCH', `/api/asset/${v.asset.id}`, { body: { playbackPolicy } })).body.errors;
+  expect(await set({ type: 'signed', cidrs: 'all' })).toEqual([
+    expect.stringMatching(/^playbackPolicy\.cidrs: expected/),
+  ]);
+  expect(await set({ type: 'secret' })).toEqual([expect.stringMatching(/^playbackPolicy\.type: expected/)]);
+  expect(await set({ type: 'signed', origin: 'a' })).toEqual([
+    expect.stringMatching(/^playbackPolicy\.origin: unknown field/),
+  ]);
+  expect(await set({ type: 'webhook' })).toEqual([expect.stringMatching(/^playbackPolicy\.webhookUrl: /)]);
+  expect(await set(5)).toEqual([expect.stringMatching(/^playbackPolicy: expected/)]);
 });
 
 it('the owner watches with a token of its own, and says who may and why not', async () => {
