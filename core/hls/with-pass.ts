@@ -7,10 +7,7 @@ const slice = 32_768;
  * A playlist of this program whose URIs carry a pass (RFC 8216bis 4.1: lines without `#`, and `URI` attributes). URIs of other hosts
  * are left as they are. A long one comes in slices. Undefined: `maxHeight` leaves no variant.
  */
-export async function withPass(
-  text: string,
-  pass: PlayPass,
-): Promise<string | ReadableStream<Uint8Array> | undefined> {
+export function withPass(text: string, pass: PlayPass): string | ReadableStream<Uint8Array> | undefined {
   const { maxHeight } = pass;
   const isMultivariant = text.includes('\n#EXT-X-STREAM-INF:');
   if (maxHeight === undefined || !isMultivariant) {
@@ -22,7 +19,7 @@ export async function withPass(
 }
 
 /** The cues of a storyboard: each names a part of a picture beside it (`storyboard.jpg#xywh=0,0,256,144`). */
-export async function picturesWithPass(text: string, pass: PlayPass): Promise<string> {
+export function picturesWithPass(text: string, pass: PlayPass): string {
   return text.replace(/^[\w.-]+\.jpg(?=#xywh=)/gm, (picture) => `${picture}?token=${pass.token()}`);
 }
 

@@ -24,6 +24,8 @@ export interface PlayGate {
    * @param answer a playlist that carries a pass must be neither compressed nor conditional
    */
   seal(answer: Response, terms: PlayTerms | undefined): Response | Promise<Response>;
+  /** A playlist whose URIs carry the pass, before it is an answer. Fault `playback.refused` where nothing is left of it. */
+  carry(playlist: string, pass: PlayPass): string | ReadableStream<Uint8Array>;
 }
 
 type Asked = PlaySubject & Pick<PlayQuestion, 'what' | 'file'>;
@@ -67,6 +69,11 @@ export function playGate({
       const rewrite = terms?.pass && answer.status === 200 && rewriters[typeOf(answer)];
       return rewrite ? carried(answer, { rewrite, pass: terms.pass as PlayPass }) : answer;
     },
+    carry(playlist, pass) {
+      const text = withPass(playlist, pass);
+      if (text === undefined) throw refused;
+      return text;
+    },
   };
 }
 
@@ -86,7 +93,7 @@ async function carried(
   { rewrite, pass }: { rewrite: typeof withPass; pass: PlayPass },
 ): Promise<Response> {
   const { status, headers } = answer;
-  const text = await rewrite(await answer.text(), pass);
+  const text = rewrite(await answer.text(), pass);
   if (text === undefined) throw refused;
   headers.delete('etag');
   headers.delete('content-length');

@@ -233,7 +233,7 @@ export interface ViewerRequest {
 export type LiveAnswer =
   | {
       readonly type: 'playlist';
-      readonly body: string | Blob;
+      readonly body: string | Blob | ReadableStream<Uint8Array>;
       /** How long a cache may answer with it, seconds. */
       readonly maxAge: number;
     }

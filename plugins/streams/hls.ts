@@ -27,9 +27,7 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
   const gate = liveGate(kit);
   const found = liveByName(kit);
   const answer = async (request: Request, of: { playbackId: string; file: string }): Promise<Response> => {
-    const query = new URL(request.url).searchParams;
-    // One answer serves all viewers, whatever their tokens.
-    if (gate) query.delete('token');
+    const query = queryOf(request.url, { hasTokens: gate !== undefined });
     checkQuery(query);
     const viewer = viewerOf(request, { file: of.file, query, kit });
     const viewers = viewer === undefined ? {} : { viewers: [viewerId(viewer)] };
@@ -37,8 +35,13 @@ export function hlsRoutes(kit: StreamsKit): AnyElysia {
       const terms = await gate?.admit(request, { ...of, playbackId });
       const asked = { ...of, playbackId, query, signal: request.signal, ...viewers };
       const served = media.serve(asked);
-      const made = served ? liveResponse(await served) : await others.serve(asked);
-      return gate ? gate.seal(made, terms) : made;
+      if (!gate) return served ? liveResponse(await served) : others.serve(asked);
+      if (!served) return gate.seal(await others.serve(asked), terms);
+      const answer = await served;
+      const isPlain = 'type' in answer && answer.type === 'playlist' && typeof answer.body === 'string';
+      if (!terms?.pass || !isPlain) return gate.seal(liveResponse(answer), terms);
+      // As text it is cheaper than as an answer.
+      return gate.seal(liveResponse({ ...answer, body: gate.carry(answer.body, terms.pass) }), undefined);
     };
     return found(of.playbackId, serve);
   };
@@ -166,6 +169,16 @@ async function answerOf(
   const headers = new Headers(answer.headers);
   headers.delete('content-type');
   return new Response(null, { status: 304, headers });
+}
+
+/** The parameters. `hasTokens`: one answer serves all viewers, whatever their tokens, so these are left out. */
+function queryOf(url: string, { hasTokens }: { hasTokens: boolean }): URLSearchParams {
+  const from = url.indexOf('?') + 1;
+  if (from === 0) return new URLSearchParams();
+  const text = url.slice(from);
+  const query = new URLSearchParams(hasTokens ? text.replace(/(^|&)token=[^&#]*/g, '') : text);
+  if (hasTokens) query.delete('token');
+  return query;
 }
 
 /** Checks the parameters for every file, though each matters to one playlist only. Normalises `dvr`. */

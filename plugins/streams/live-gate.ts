@@ -8,7 +8,7 @@ import { notLive } from './faults.ts';
 const believed = 3000;
 
 /** Asks the plugins that decide before a viewer gets something of a live stream. */
-export interface LiveGate extends Pick<PlayGate, 'seal'> {
+export interface LiveGate extends Pick<PlayGate, 'seal' | 'carry'> {
   /** Faults `playback.not_live` if there is no such stream, those of the gate, and of a store that never answered. */
   admit(request: Request, asked: Asked): Promise<PlayTerms | undefined>;
 }
@@ -27,6 +27,7 @@ export function liveGate(kit: StreamsKit): LiveGate | undefined {
   const locations = playlistLocations(kit);
   return {
     seal: gate.seal,
+    carry: gate.carry,
     async admit(request, { playbackId, file, what = file.endsWith('.m3u8') ? 'playlist' : 'media' }) {
       // Text of another shape costs no read.
       const isId = /^[0-9a-z]{16}$/.test(playbackId);
