@@ -44,10 +44,12 @@ export function isOriginPattern(text: string): boolean {
 
 function wrongOrigin(
   { allowedOrigins = [], origins = [], allowNoOrigin }: Restrictions,
-  { origin, ownOrigins }: Facts,
+  facts: Facts,
 ): Unfit | undefined {
+  // Facts are worked out when they are looked at.
+  if (allowedOrigins.length === 0 && origins.length === 0) return undefined;
+  const { origin, ownOrigins } = facts;
   const lists = [allowedOrigins, origins].filter((list) => list.length > 0);
-  if (lists.length === 0) return undefined;
   if (origin === undefined || origin === 'null')
     return allowNoOrigin ? undefined : { rule: 'origin', reason: 'The player names no origin.' };
   const from = serialized(origin);
@@ -85,8 +87,9 @@ function matches(pattern: string, origin: string): boolean {
   return origin.startsWith(scheme) && origin.endsWith(rest) && origin.length > scheme.length + rest.length;
 }
 
-function wrongAddress({ cidrs = [] }: Restrictions, { address }: Facts): Unfit | undefined {
+function wrongAddress({ cidrs = [] }: Restrictions, facts: Facts): Unfit | undefined {
   if (cidrs.length === 0) return undefined;
+  const { address } = facts;
   const bits = address === undefined ? undefined : plainBits(address);
   if (bits === undefined) return { rule: 'cidr', reason: 'The address of the viewer is unknown.' };
   if (blocksOf(cidrs).some((block) => bits.startsWith(block))) return undefined;
