@@ -7,6 +7,8 @@ const inCi = Boolean(process.env.CI);
 const alone = [
   // How long the loop is held up while blobs of any size pass through.
   'test/conformance/blobs/memory.e2e.ts',
+  // Eight players at once must be back at live soon after an outage.
+  'test/e2e/embed.e2e.ts',
   // Players of others come back after an outage as fast as the machine lets them.
   'test/e2e/guides/guides.e2e.ts',
   // A browser that plays live may leave out one picture of twenty.

@@ -27,7 +27,7 @@ export const longest = [
   'test/e2e/dvr.e2e.ts',
   'test/e2e/recording-faults.e2e.ts',
   'test/e2e/outages.e2e.ts',
-  'test/e2e/guides/guides.e2e.ts',
+  'test/package/package.e2e.ts',
   'test/recording/take-film.e2e.ts',
   'test/transcode/normalise.e2e.ts',
   'test/renditions/recorded.e2e.ts',

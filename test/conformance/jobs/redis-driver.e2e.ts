@@ -60,8 +60,8 @@ describe.skipIf(redis.isMissing)('jobs on Redis', () => {
     const ids = names(5000);
     for (let from = 0; from < ids.length; from += 1000) await jobs.add(ids.slice(from, from + 1000));
     await until('the last job', async () => (await jobs.totals()).length === 0);
-    const begun = workers.flatMap((one) => one.begun);
     await until('the last line', () => workers.flatMap((one) => one.begun).length >= 5000);
+    const begun = workers.flatMap((one) => one.begun);
     expect(workers.map((one) => one.begun.length > 100)).toEqual([true, true]);
     expect(begun.every(({ attempt }) => attempt === 1)).toBe(true);
     expect(begun.map(({ id }) => id).sort()).toEqual(ids.toSorted());
