@@ -114,7 +114,7 @@ function listSources(): string[] {
     .filter((folder) => present.has(folder))
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-        .filter((path) => /\.[cm]?[jt]s$/.test(path))
+        .filter((path) => /\.[cm]?[jt]s$/.test(path) && !path.includes('node_modules'))
         .map((path) => `${folder}/${path}`),
     );
 }
