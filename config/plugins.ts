@@ -32,6 +32,9 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['docs', () => import('../plugins/docs/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);
 
+/** Shipped plugins that are off unless the config names them: they add the API of another platform. */
+const offByDefault: ReadonlySet<string> = new Set(['mux-compat', 'studio-compat']);
+
 /** Imports the enabled plugins. Throws one Fault that names every one that could not be loaded. */
 export async function enabledPlugins(config: Config): Promise<EnabledPlugin[]> {
   const { plugins, problems } = await importPlugins(config.plugins);
@@ -49,7 +52,9 @@ export async function importPlugins(
   folder = process.cwd(),
 ): Promise<{ plugins: EnabledPlugin[]; problems: string[] }> {
   const given = slices !== null && typeof slices === 'object' && !Array.isArray(slices) ? slices : {};
-  const wanted = new Map<string, unknown>([...shipped.keys()].map((id) => [id, true]));
+  const wanted = new Map<string, unknown>(
+    [...shipped.keys()].filter((id) => !offByDefault.has(id)).map((id) => [id, true]),
+  );
   for (const [id, slice] of Object.entries(given)) wanted.set(id, slice);
   // What is off is never loaded, so nothing else would notice that the plugin that was meant is still on.
   const misspelt = Object.entries(given)
