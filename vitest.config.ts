@@ -37,6 +37,9 @@ const ownProcess = [
   'test/media/recording/recorder.test.ts',
 ];
 
+/** Clients of other platforms (test/clients) bring tests of their own. */
+const packages = '**/node_modules/**';
+
 const unit = {
   // Far more than they need: a busy machine must not decide.
   testTimeout: 30_000,
@@ -70,7 +73,7 @@ export default defineConfig({
           ...unit,
           name: 'unit',
           include: ['test/**/*.test.ts', 'examples/*/*.test.ts'],
-          exclude: ownProcess,
+          exclude: [...ownProcess, packages],
           // Files share three processes. To start one and load and warm up the program for each file is a third of the whole.
           isolate: false,
         },
@@ -85,7 +88,7 @@ export default defineConfig({
           ...e2e,
           name: 'e2e',
           include: ['test/**/*.e2e.ts'],
-          exclude: alone,
+          exclude: [...alone, packages],
           // They wait more than they work: three files at a time keep two cores busy.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { didYouMean } from '../core/base/near-miss.ts';
 import { type Command, complain, exits, Failure, type Given, print } from './command.ts';
 import { completion } from './completion.ts';
+import { configCheck, configPrint } from './config.ts';
 import { demo } from './demo.ts';
 import { doctor } from './doctor.ts';
 import { events } from './events.ts';
@@ -24,7 +25,7 @@ import { webhookListen } from './webhook-listen.ts';
 
 /** In the order of the help: the server, its use, its making. */
 export const commands: readonly Command[] = [
-  ...[start, demo, doctor, login],
+  ...[start, demo, doctor, configCheck, configPrint, login],
   ...[streamList, streamCreate, streamShow, streamWatch, streamKey, push],
   ...[upload, importCommand, exportCommand, taskList, taskShow, taskFollow],
   ...[events, webhookListen],

@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { nearMiss } from '../core/base/near-miss.ts';
 import { configSchema } from './schema.ts';
 
 const prefix = 'MILLRACE_';
+/** Behind the name of a variable: it names the file that the value is in, as images of containers expect for their secrets. */
+const fileSuffix = '_FILE';
+/** Bytes of such a file. */
+const maxFile = 65_536;
+/** The keys of plugins are not known here, and one may end in `File`. Only what is certainly a secret is read. */
+const secretEnd = /(secret|password|token)$/i;
 /** Variables that are not keys of the config. `MILLRACE_INSTALL` is for scripts/bun.sh, `MILLRACE_URL` and `MILLRACE_KEY` for clients. */
 const reserved = new Set([
   ...['MILLRACE_CONFIG', 'MILLRACE_TEST', 'MILLRACE_INSTALL'],
@@ -11,7 +18,8 @@ const reserved = new Set([
 
 /**
  * Puts what the environment says over what the config file says, into `config`. `MILLRACE_HTTP__PORT=80` sets `http.port`: `__`
- * between levels, camelCase written as SNAKE_CASE. Returns problems; what they are of is left out.
+ * between levels, camelCase written as SNAKE_CASE. With `_FILE` behind it, the value is the content of that file, without the line
+ * break at its end. Returns problems; what they are of is left out.
  */
 export function addEnvironment(
   config: Record<string, unknown>,
@@ -21,12 +29,49 @@ export function addEnvironment(
   // Sorted, so that what sets a whole section never undoes what sets one key of it.
   for (const [name, text] of Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (!name.startsWith(prefix) || reserved.has(name) || text === undefined) continue;
-    const path = name.slice(prefix.length).split('__').map(camelCase);
-    const problem = pathProblem(path, name) ?? wholeProblem(config, { name, path, environment });
+    const read = contentOf(name, { text, environment });
+    const path = pathOf(read.name);
+    const problem =
+      read.problem ?? pathProblem(path, read.name) ?? wholeProblem(config, { name, path, environment });
     if (problem !== undefined) problems.push(problem);
-    else setPath(config, { path, text });
+    else setPath(config, { path, text: read.text });
   }
   return problems;
+}
+
+interface Content {
+  /** Of the variable that sets the key itself. */
+  readonly name: string;
+  readonly text: string;
+  readonly problem?: string;
+}
+
+function contentOf(
+  name: string,
+  options: { text: string; environment: Readonly<Record<string, string | undefined>> },
+): Content {
+  const { text, environment } = options;
+  const own = name.slice(0, -fileSuffix.length);
+  if (!name.endsWith(fileSuffix) || !mayBeRead(pathOf(own), pathOf(name))) return { name, text };
+  if (environment[own] !== undefined)
+    return { name: own, text, problem: `${name}: ${own} is set too; take one of the two away` };
+  try {
+    const bytes = readFileSync(text);
+    const problem = bytes.length > maxFile ? `${name}: ${text} has more than ${maxFile} bytes` : undefined;
+    return { name: own, text: bytes.toString().replace(/\r?\n$/, ''), ...(problem && { problem }) };
+  } catch (error) {
+    return { name: own, text, problem: `${name}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** Whether `path` is a key whose value may come from a file, and `whole`, with `File` behind it, is none. */
+function mayBeRead(path: readonly string[], whole: readonly string[]): boolean {
+  if (path[0] === 'plugins') return secretEnd.test(path.at(-1) ?? '');
+  return isKnown(path) && !isKnown(whole);
+}
+
+function pathOf(name: string): string[] {
+  return name.slice(prefix.length).split('__').map(camelCase);
 }
 
 function pathProblem(path: readonly string[], name: string): string | undefined {

@@ -75,7 +75,10 @@ function sourceOf(
   for (const name of path) value = memberOf(value, name);
   if (value === undefined) return 'default';
   // A variable may set a whole section.
-  const isSet = path.some((_, depth) => environment[variableOf(path.slice(0, depth + 1))] !== undefined);
+  const isSet = path.some((_, depth) => {
+    const variable = variableOf(path.slice(0, depth + 1));
+    return environment[variable] !== undefined || environment[`${variable}_FILE`] !== undefined;
+  });
   return isSet ? 'environment' : 'file';
 }
 

@@ -138,6 +138,7 @@ export const configSchema = object({
     allow: Type.Optional(
       Type.Array(Type.String(), {
         maxItems: 1000,
+        isReloaded: true,
         description:
           'Private address blocks that webhooks, imports, exports and pushes of every account may call. Default: the admin account may call this machine itself (127.0.0.0/8, ::1), except the ports of the server and of its engines; other accounts may call no private address.',
       }),
@@ -161,6 +162,7 @@ export const configSchema = object({
   log: section({
     level: oneOf(['debug', 'info', 'warn', 'error'], {
       default: 'info',
+      isReloaded: true,
       description: 'Lowest level that is logged: debug, info, warn or error.',
     }),
   }),

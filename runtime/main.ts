@@ -1,21 +1,17 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outdated } from '../config/contradictions.ts';
-import { driversOf } from '../config/drivers.ts';
-import { configInForce } from '../config/in-force.ts';
-import { readConfig } from '../config/load.ts';
-
-import { importPlugins } from '../config/plugins.ts';
 import type { Config } from '../config/schema.ts';
 import { concealed, secretsOf } from '../config/secrets.ts';
 import { Fault } from '../core/base/fault.ts';
 import { jsonLog, type Log } from '../core/base/log.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import { freePort } from './base/free-port.ts';
+import { readDeployment } from './boot/deployment.ts';
 import { openProgram } from './boot/open-program.ts';
-import { type ConfiguredPlugin, planOf } from './boot/plan.ts';
-import { chosenProblems } from './boot/plugin-drivers.ts';
+import type { ConfiguredPlugin } from './boot/plan.ts';
 import { PluginTroubles } from './boot/plugin-troubles.ts';
+import { reload, type Settings } from './boot/reload.ts';
 import { bootstrapKeyOf, signInLink } from './boot/sign-in-link.ts';
 import { originOf } from './boot/stray-errors.ts';
 import { welcome } from './boot/welcome.ts';
@@ -59,6 +55,7 @@ async function main(): Promise<void> {
   });
   ending.endBy(program.stop);
   if (ending.signal.aborted) return;
+  ending.reloadBy(() => reloadConfig({ config, plan: program.booted.plan }, log));
   const port = await program.serve().catch(async (error: unknown) => {
     await program.stop();
     throw error;
@@ -79,12 +76,14 @@ async function main(): Promise<void> {
 }
 
 /**
- * Stops the program on SIGTERM and SIGINT. While it starts, `signal` is aborted, and the start goes on to where it can be undone:
+ * Stops the program on SIGTERM and SIGINT, and reads its config again on SIGHUP. While it starts, `signal` is aborted, and the start goes on to where it can be undone:
  * `endBy` says how.
  */
 function stopOnSignals({ clock, log }: { clock: Clock; log: Log }): {
   readonly signal: AbortSignal;
   endBy(stop: () => Promise<void>): void;
+  /** Until then SIGHUP is told and ignored. */
+  reloadBy(reload: () => Promise<void>): void;
 } {
   const ending = new AbortController();
   let end: (() => Promise<void>) | undefined;
@@ -100,13 +99,20 @@ function stopOnSignals({ clock, log }: { clock: Clock; log: Log }): {
   };
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
+  let again = async () => log.info('SIGHUP is ignored while the server starts');
+  let reloading: Promise<void> = Promise.resolve();
   // Also what a terminal sends when it is closed, which ends no server.
-  process.on('SIGHUP', () => log.info('SIGHUP is ignored: the config is read only at the start'));
+  process.on('SIGHUP', () => {
+    reloading = reloading.then(again);
+  });
   return {
     signal: ending.signal,
     endBy(how) {
       end = how;
       if (ending.signal.aborted) void how().then(() => exit(log));
+    },
+    reloadBy(how) {
+      again = how;
     },
   };
 }
@@ -144,7 +150,7 @@ function logOf(config: Config, plugins: readonly ConfiguredPlugin[]): Log {
   secrets.push(...secretsOf(config, plugins));
   const { now } = systemClock();
   const log = jsonLog({
-    level: config.log.level,
+    level: () => config.log.level,
     now,
     write: (line) => process.stderr.write(`${concealed(line, secrets)}\n`),
   });
@@ -154,22 +160,33 @@ function logOf(config: Config, plugins: readonly ConfiguredPlugin[]): Log {
   return log;
 }
 
-/** Config and plugins, or one Fault with every problem of either. */
+/** The deployment, with its ports known: plugins show clients the ports before they are open. */
 async function deployment() {
-  const { config, given, problems, folder } = await readConfig(process.env);
-  const imported = await importPlugins(config.plugins, folder);
-  const planned = planOf(imported.plugins);
-  const blobs: unknown = driversOf(config).blobs;
-  const drivers = typeof blobs === 'string' ? chosenProblems(blobs, planned.plan) : [];
-  problems.push(...imported.problems, ...planned.problems, ...drivers);
-  if (problems.length > 0) throw new Fault('config.invalid', { status: 500, message: problems });
-  // Known from here on: plugins show clients the ports before they are open.
+  const { config, plugins, facts } = await readDeployment(process.env);
   config.http.port ||= freePort(config.http.host);
   config.rtmp.port ||= freePort(config.rtmp.host);
   if (config.rtmp.tlsPort === 0) config.rtmp.tlsPort = freePort(config.rtmp.host);
-  const facts = () => configInForce(config, { given, environment: process.env, plugins: planned.plan });
   const off = Object.keys(config.plugins).filter((id) => config.plugins[id] === false);
-  return { config, plugins: imported.plugins, about: { config: facts, off } };
+  return { config, plugins, about: { config: facts, off } };
+}
+
+/** Reads the config again, and says what came of it. With any problem nothing changes. */
+async function reloadConfig(running: Settings, log: Log): Promise<void> {
+  try {
+    const fresh = await readDeployment(process.env);
+    const { http, rtmp } = running.config;
+    // Of ports that the system chose.
+    fresh.config.http.port ||= http.port;
+    fresh.config.rtmp.port ||= rtmp.port;
+    if (fresh.config.rtmp.tlsPort === 0) fresh.config.rtmp.tlsPort = rtmp.tlsPort;
+    secrets.push(...secretsOf(fresh.config, fresh.plugins).filter((secret) => !secrets.includes(secret)));
+    const { changed, kept } = reload(running, fresh);
+    if (kept.length > 0) log.warn('these keys of the config change only with a restart', { keys: kept });
+    log.info('the config was read again', { changed });
+  } catch (error) {
+    const problems = error instanceof Fault ? error.problems : [String(error)];
+    log.error('the config was read again and is wrong; nothing has changed', { problems });
+  }
 }
 
 /** The key that was made at the first start, for a person at a terminal; what is kept in a log never has it. */

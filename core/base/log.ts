@@ -22,13 +22,15 @@ const secret =
 
 /** A log of JSON lines: time, level, message, fields. */
 export function jsonLog(options: {
-  level: LogLevel;
+  /** A function: it may change. */
+  level: LogLevel | (() => LogLevel);
   now: () => number;
   write: (line: string) => void;
   fields?: LogFields;
 }): Log {
+  const lowest = () => (typeof options.level === 'function' ? options.level() : options.level);
   const line = (level: LogLevel) => (message: string, fields?: LogFields) => {
-    if (rank[level] < rank[options.level]) return;
+    if (rank[level] < rank[lowest()]) return;
     const time = new Date(options.now()).toISOString();
     options.write(JSON.stringify({ time, level, message, ...options.fields, ...fields }, mask));
   };

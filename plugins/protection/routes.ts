@@ -96,7 +96,7 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
         path,
         body: revokeBody,
         answers: { 204: nothing },
-        faults: ['protection.not_found', 'playback.too_many_revoked'],
+        faults: [...notFound, 'playback.too_many_revoked'],
       }),
     )
     .post(
@@ -112,7 +112,7 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
           path,
           body: checkBody,
           answers: { 200: json(checkAnswer, 'Whether it may.') },
-          faults: ['protection.not_found'],
+          faults: notFound,
         },
       ),
     )
@@ -130,15 +130,18 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
           name: 'getPlaybackToken',
           path,
           answers: { 200: json(tokenAnswer, 'The token.') },
-          faults: ['protection.not_found'],
+          faults: notFound,
         },
       ),
     );
 }
 
+/** What the finder of an own video answers with. */
+const notFound = ['protection.not_found', 'playback.not_ready', 'playback.failed'];
+
 type Finder = (id: string, of: { request: Request; principal: Principal }) => Promise<PlaySubject>;
 
-/** What is watched under an id, if it is the caller's. Fault `playback.not_found` (404). */
+/** What is watched under an id, if it is the caller's. Faults `protection.not_found`, `playback.not_ready`, `playback.failed` (404). */
 function ownFinder(kit: ProtectionKit): Finder {
   const find = playableFinder(kit.offered(playables));
   const byName = findByName({ aliases: kit.offered(playbackAliases), clock: kit.clock });

@@ -23,6 +23,7 @@ const config = Type.Object({
   profiles: Type.Array(profileSchema, {
     maxItems: maxProfiles,
     default: [],
+    isReloaded: true,
     description: 'Default `profiles` of streams created without any.',
   }),
 });

@@ -38,7 +38,7 @@ import { Kits, resourcesOf } from './kits.ts';
 import { Lifetime } from './lifetime.ts';
 import { checkNamedOffers } from './named-offers.ts';
 import { patiently } from './patience.ts';
-import { type ConfiguredPlugin, planned } from './plan.ts';
+import { type ConfiguredPlugin, type PlannedPlugin, planned } from './plan.ts';
 import { pluginMedia } from './plugin-media.ts';
 import { declareRoutes, type StartContext, startPlugins, tellLost } from './plugin-starts.ts';
 import { PluginTroubles } from './plugin-troubles.ts';
@@ -124,6 +124,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     isReady = true;
     return {
       ...{ app, internal, document, nodes, stop },
+      plan,
       plugins: plan.map(({ plugin }) => plugin),
       lines: (notes) => life.lines(notes),
       takeOrder: (order) => orders.take(order),
@@ -388,6 +389,8 @@ export interface Booted {
   lines: Lifetime['lines'];
   /** In the order in which they were started. */
   readonly plugins: readonly Plugin[];
+  /** The same with the config of each, as it is in force. */
+  readonly plan: readonly PlannedPlugin[];
   /** What `/openapi.json` answers. */
   readonly document: () => OpenApi;
   readonly nodes: Nodes;

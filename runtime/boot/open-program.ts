@@ -7,7 +7,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { Store } from '../../core/ports/store.ts';
 import { type DescriptorShares, descriptorShares } from '../base/descriptors.ts';
 import { outboundClient } from '../drivers/outbound/client.ts';
-import { type Allowed, defaultOpenings, portsOf } from '../drivers/outbound/openings.ts';
+import { type Allowed, defaultOpenings, type Opening, portsOf } from '../drivers/outbound/openings.ts';
 import { listen } from '../http/listen.ts';
 import { nodeClient } from '../nodes/node-client.ts';
 import { nodeGate } from '../nodes/node-gate.ts';
@@ -130,10 +130,18 @@ function adminOf(store: Store) {
 /** What requests and pushes to addresses of users may reach beside the public network. */
 function allowedOf(config: Config, admin: () => string | undefined): Allowed {
   const { outbound, redis, kafka, s3, http, node } = config;
-  if (outbound.allow) return outbound.allow.flatMap((text) => cidr(text) ?? []);
   const engines = [redis.url, ...redis.sentinels.map(({ port }) => `redis:${port}`), ...kafka.brokers];
   const own = [`http:${http.port}`, node.url, s3.endpoint];
-  return defaultOpenings({ admin, ownPorts: portsOf([...engines, ...own]) });
+  const byDefault = defaultOpenings({ admin, ownPorts: portsOf([...engines, ...own]) });
+  let allowed: { readonly from: readonly string[]; readonly opening: Opening } | undefined;
+  // It may change while the program runs.
+  return (owner) => {
+    const from = outbound.allow;
+    if (!from) return byDefault(owner);
+    if (allowed?.from !== from)
+      allowed = { from, opening: { blocks: from.flatMap((text) => cidr(text) ?? []) } };
+    return allowed.opening;
+  };
 }
 
 /** Says so when the system allows so few connections that an operator would notice. */

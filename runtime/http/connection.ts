@@ -1,7 +1,7 @@
 import type { Socket } from 'bun';
 import { type AnswerTarget, writeAnswer } from './answer-writer.ts';
 import { RequestBody } from './request-body.ts';
-import { maxHead, type RequestHead, requestHead } from './request-head.ts';
+import { maxHead, methods, type RequestHead, requestHead } from './request-head.ts';
 import type { Seated, Seats } from './seats.ts';
 import type { Unanswered, UnansweredRequests } from './unanswered.ts';
 
@@ -293,7 +293,8 @@ export class Connection implements AnswerTarget, Seated {
   #refuse(status: number): void {
     this.#headSince = undefined;
     this.#state = 'busy';
-    const answer = new Response(null, { status });
+    const headers = new Headers(status === 405 ? { allow: [...methods].join(', ') } : undefined);
+    const answer = new Response(null, { status, headers });
     const options = { target: this, isHead: false, isHttp10: false, isLast: true };
     void writeAnswer(answer, options).then(() => this.#finish());
   }

@@ -16,13 +16,17 @@ export interface RequestHead {
 export type BodyFraming = number | 'chunked';
 
 /** Status of the answer to a head that is no valid request. */
-export type HeadRefusal = 400 | 417 | 501 | 505;
+export type HeadRefusal = 400 | 405 | 417 | 501 | 505;
 
 /** Bytes of request line and headers together: node's default. */
 export const maxHead = 16_384;
 /** Bun's own bound, kept: a browser sends about 20. */
 const maxHeaders = 200;
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+export const methods: ReadonlySet<string> = new Set([
+  ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+]);
+/** What every server knows, and this one has nowhere. A `Request` cannot have them. */
+const nowhere = new Set(['TRACE', 'CONNECT']);
 const requestLine = /^([!#$%&'*+.^_`|~\w-]+) ([!-~]+) HTTP\/(\d\.\d)$/;
 const nameOf = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** Control characters have no place in a head, and a bare CR or LF least of all. */
@@ -43,6 +47,7 @@ export function requestHead(text: string): RequestHead | HeadRefusal {
   if (!line) return 400;
   const [, method, target, version] = line;
   if (version !== '1.1' && version !== '1.0') return 505;
+  if (nowhere.has(method)) return 405;
   if (!methods.has(method)) return 501;
   const headers = lineEnd < 0 ? {} : headersOf(text, lineEnd + 2);
   const isHttp10 = version === '1.0';

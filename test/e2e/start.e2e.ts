@@ -23,15 +23,27 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 );
 
-test('a terminal that is closed does not end the server: SIGHUP, and nobody reads what it prints', async () => {
-  await using start = await npmStart();
+test('SIGHUP reads the config again, and a closed terminal that reads nothing ends no server', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-hang-up-'));
+  const file = join(folder, 'config.json');
+  const configure = (config: object) => writeFileSync(file, JSON.stringify(config));
+  configure({ log: { level: 'warn' } });
+  await using start = await npmStart({ MILLRACE_CONFIG: file });
   const isReady = async () => (await fetch(`${start.url}/health/ready`)).status === 200;
   await until('/health/ready', isReady, { within: 20_000 });
   const group = -(start.child.pid as number);
-  process.kill(group, 'SIGHUP');
-  await until('the line', () => start.output().includes('SIGHUP is ignored: the config is read only at'), {
-    within: 5000,
-  });
+  const hangUp = async (line: string) => {
+    process.kill(group, 'SIGHUP');
+    await until(line, () => start.output().includes(line), { within: 5000 });
+  };
+  configure({ log: { level: 'loud' } });
+  await hangUp('the config was read again and is wrong; nothing has changed');
+  expect(start.output()).toContain('log.level: expected');
+  expect(start.output()).not.toContain('"level":"info"');
+  const outbound = { allow: ['10.0.0.0/8'] };
+  configure({ log: { level: 'info' }, outbound, recording: { reserve: 2048 } });
+  await hangUp('"message":"the config was read again","changed":["outbound.allow","log.level"]');
+  expect(start.output()).toContain('change only with a restart","keys":["recording.reserve"]');
   start.child.stdout?.destroy();
   start.child.stderr?.destroy();
   // The line about it has nowhere to go.
@@ -44,6 +56,7 @@ test('a terminal that is closed does not end the server: SIGHUP, and nobody read
   await expect(until('its end', isOver, { within: 1000 })).rejects.toThrow();
   process.kill(group, 'SIGTERM');
   await until('its end', isOver, { within: 11_000 });
+  rmSync(folder, { recursive: true });
 });
 
 test('a bad configuration: exit 78, every problem named', async () => {
