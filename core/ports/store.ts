@@ -232,6 +232,8 @@ export interface ListQuery extends ListScope {
   readonly after?: Place;
   /** 1..1001: a page of at most 1000, and the row that tells whether another follows. */
   readonly limit: number;
+  /** Once the documents that were found have more characters in all, the others are left out. Absent: none are. */
+  readonly characters?: number;
 }
 
 export interface OrderTerm {
