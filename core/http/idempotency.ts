@@ -9,7 +9,9 @@ import { addressed, type Caller, unaddressed } from './caller.ts';
 import { formatted } from './http.ts';
 import { quota } from './quota.ts';
 
-const kind = 'idempotency';
+/** Of the rows that hold answers. */
+export const idempotencyKind = 'idempotency';
+const kind = idempotencyKind;
 /** How long an answer is remembered, ms from the moment its request began. */
 const lifetime = 24 * 3_600_000;
 /** How long a repeat waits for the request that is still running, ms. */

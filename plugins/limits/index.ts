@@ -1,5 +1,6 @@
 import { accountLimits, storedKinds, usages } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
+import { idempotencyKind } from '../../core/http/idempotency.ts';
 import { requestLimits } from '../../core/http/request-limits.ts';
 import { definePlugin } from '../../core/plugin/plugin.ts';
 import { field } from '../../core/plugin/resource.ts';
@@ -41,6 +42,7 @@ export default definePlugin({
     offer(accountLimits, (kit: LimitsKit) => kit.use(countedLimits)),
     offer(requestLimits, requestsOf),
     offer(storedKinds, () => ({ kind: 'api-token' })),
+    offer(storedKinds, () => ({ kind: idempotencyKind })),
     offer(usages, (kit: LimitsKit) => ({
       name: 'storedBytes',
       used: (id) => kit.use(countedLimits).stored.used(id, shownAge),
@@ -69,14 +71,16 @@ export default definePlugin({
   },
 });
 
+const unchecked: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
+
 function requestsOf(kit: LimitsKit) {
   const { rates } = kit.use(counts);
   const limits = kit.use(countedLimits);
   const { unknown, open } = rates;
   const keyed: typeof rates.keyed = (request, asker) => {
     const waits = rates.keyed(request, asker);
-    // Most requests only read: they go on at once.
-    if (request.method === 'GET' || request.method === 'HEAD' || request.body === null) return waits;
+    // Most requests only read: they go on at once. Deleting is always possible.
+    if (unchecked.has(request.method)) return waits;
     const check = () => checkDocument(request, { asker, limits });
     return waits ? waits.then(check) : check();
   };
