@@ -41,7 +41,7 @@ export const config = Type.Object({
       streams: count('Streams, without sessions. null: no limit.', 10_000),
       assets: count('Assets. Recordings still become assets. null: no limit.', 100_000),
       storedBytes: size(
-        'Files of assets and recordings; the documents of streams, sessions, assets, tasks, targets, webhooks and API keys; events and answers kept for an `Idempotency-Key` of the last 24 h. null: no limit.',
+        'Files of assets and recordings; the documents of streams, sessions, assets, tasks, targets, webhooks with their delivery logs, and API keys; events and answers kept for an `Idempotency-Key` of the last 24 h. null: no limit.',
         '1TB',
       ),
       broadcasts: count('Broadcasts at one time. One more is refused. null: no limit.', 100),
