@@ -1,24 +1,28 @@
 import { Fault } from '../base/fault.ts';
 
-/** Long lists of one account that are made, or large ones that are sent, at one time. */
-const mostAtOnce = 8;
+/** Lists of one account that are made at one time: long ones, which keep their place until they are sent if they are large, and others. */
+const mostAtOnce = { long: 8, short: 32 };
 
 interface Places {
   taken: number;
   readonly waiting: Set<() => void>;
 }
 
-const accounts = new Map<string, Places>();
+const known = new Map<string, Places>();
 
 /**
- * A place for a long list, in the order of asking; the answer gives it back. What such lists hold in memory is bounded: the others of
- * the account wait. Fault `store.busy` (503) when the client has left.
+ * A place for a list, in the order of asking; the answer gives it back. What lists hold in memory is bounded: the others of the
+ * account wait. Fault `store.busy` (503) when the client has left.
  */
-export async function listPlace(account: string, signal: AbortSignal): Promise<() => void> {
+export async function listPlace(
+  account: string,
+  { kind, signal }: { kind: keyof typeof mostAtOnce; signal: AbortSignal },
+): Promise<() => void> {
   if (signal.aborted) throw left;
-  const places = accounts.get(account) ?? { taken: 0, waiting: new Set() };
-  accounts.set(account, places);
-  if (places.taken < mostAtOnce) places.taken += 1;
+  const name = `${kind} ${account}`;
+  const places = known.get(name) ?? { taken: 0, waiting: new Set() };
+  known.set(name, places);
+  if (places.taken < mostAtOnce[kind]) places.taken += 1;
   else await turn(places, signal);
   let isBack = false;
   return () => {
@@ -27,7 +31,7 @@ export async function listPlace(account: string, signal: AbortSignal): Promise<(
     const [next] = places.waiting;
     if (next) return next();
     places.taken -= 1;
-    if (places.taken === 0) accounts.delete(account);
+    if (places.taken === 0) known.delete(name);
   };
 }
 

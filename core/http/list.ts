@@ -91,12 +91,15 @@ export function resourceList(resource: ListedResource) {
       return rowsAnswer(page, { account: account ?? '', headers, present, ...(sent && { sent }) });
     };
     const isLong = limit > longPage || isCounted || filters.length > 0 || sorting.likeName !== undefined;
-    return isLong ? inPlace(answer, { account: account ?? '', signal: request.signal }) : answer();
+    const place = { account: account ?? '', signal: request.signal };
+    return isLong
+      ? inPlace(answer, { ...place, kind: 'long' })
+      : inPlace(() => answer(), { ...place, kind: 'short' });
   };
 }
 
-/** Rows of a page beyond which it waits for a place among the long lists of its account. */
-const longPage = 100;
+/** Rows of a page beyond which it is a long list. */
+const longPage = 20;
 /** Characters of the documents of a page: beyond, it ends early. A thousand of common size have some 2 million. */
 const maxCharacters = 8_388_608;
 
@@ -110,15 +113,15 @@ function pageOf(rows: readonly StoredResource[], limit: number): readonly Stored
   return rows.slice(0, most === -1 ? limit : Math.min(limit, most));
 }
 
-/** Makes the answer in a place, which a large one keeps until it was sent. */
+/** Makes the answer in a place, which a large answer to a long list keeps until it was sent. */
 async function inPlace(
   answer: (sent: () => void) => Promise<Response>,
-  { account, signal }: { account: string; signal: AbortSignal },
+  { account, ...place }: { account: string; kind: 'long' | 'short'; signal: AbortSignal },
 ): Promise<Response> {
-  const leave = await listPlace(account, signal);
+  const leave = await listPlace(account, place);
   try {
     const made = await answer(leave);
-    if (!made.headers.has('content-length')) leave();
+    if (place.kind === 'short' || !made.headers.has('content-length')) leave();
     return made;
   } catch (error) {
     leave();
