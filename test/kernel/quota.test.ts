@@ -81,7 +81,7 @@ describe('a quota', () => {
       count: () => new Promise<number>((resolve) => sums.push(resolve)),
     });
     const first = places.admit('a', 10);
-    await Bun.sleep(0);
+    await new Promise<void>((resolve) => setImmediate(resolve));
     sums[0]?.(20);
     await first;
     await clock.advance(1000);
@@ -90,7 +90,7 @@ describe('a quota', () => {
     await expect(places.admit('a', 20)).rejects.toBe(full);
     expect(sums).toHaveLength(2);
     sums[1]?.(40);
-    await Bun.sleep(0);
+    await new Promise<void>((resolve) => setImmediate(resolve));
     expect(await places.used('a')).toBe(100);
   });
 });
