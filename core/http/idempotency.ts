@@ -55,6 +55,8 @@ interface OnceOptions {
   run(attempt: Attempt): Promise<Response>;
   /** What a success shows is not to be stored: repeats get `shownOnce`. */
   readonly isSecret?: boolean;
+  /** What the key that asks may do, where that is not everything: an answer is not repeated to a key that may do something else. */
+  readonly access?: string;
 }
 
 /** What is stored. Of the request's body and the key no more than hashes. */
@@ -65,6 +67,8 @@ interface Memory {
   readonly by?: { readonly node: string; readonly incarnation: string };
   /** Undefined while the request runs, and when it ended without one. */
   readonly answer?: StoredAnswer;
+  /** Hash of `OnceOptions.access` of the key that was answered. */
+  readonly access?: string;
 }
 
 /** Its URLs name no address yet. */
@@ -143,7 +147,9 @@ function attempter(
     const memory: Memory = isFresh ? JSON.parse(stored.body) : { request, id: uuid() };
     if (memory.request !== request) throw reused();
     const given = (answer: StoredAnswer) => answerTo(caller, { ...answer, id: memory.id });
-    if (memory.answer) return given(memory.answer);
+    const access = options.access === undefined ? {} : { access: hashOf(options.access) };
+    // A key that may do something else may see something else: it is answered anew, as after an attempt without an answer.
+    if (memory.answer && memory.access === access.access) return given(memory.answer);
     if (!isFresh) await records.admit(account);
     if ((await runsElsewhere(memory)) || running.has(id)) return undefined;
 
@@ -155,7 +161,7 @@ function attempter(
     /** What cannot be written is no failure of the request: the next attempt has the same id and finds what was made. */
     const remember = (answer?: StoredAnswer) =>
       write(
-        { request, id: memory.id, ...(answer && { answer }) },
+        { request, id: memory.id, ...(answer && { answer, ...access }) },
         { ...place, revision: revision + 1 },
       ).catch((error: unknown) =>
         log.warn('an answer could not be remembered for its Idempotency-Key', { error }),

@@ -45,8 +45,15 @@ export function keyedRoutes(kit: Kit, options: AuthenticationOptions = {}): Keye
             await audit({ request, principal, route, target: params?.id ?? attempt.id }, kit);
           return response;
         };
+        const { rules } = principal.access;
+        const access = rules && { access: JSON.stringify(rules) };
         return unstored(
-          await once(request, { ...(isSecret && { isSecret }), account: principal.accountId, run }),
+          await once(request, {
+            ...(isSecret && { isSecret }),
+            ...access,
+            account: principal.accountId,
+            run,
+          }),
         );
       },
   };

@@ -4,6 +4,7 @@ import { maxNameLength } from '../base/name.ts';
 import { didYouMean, nearMiss } from '../base/near-miss.ts';
 import type { Filter, ListQuery, OrderTerm, Place, ResourceReader, StoredResource } from '../ports/store.ts';
 import type { Caller } from './caller.ts';
+import { listPlace } from './list-places.ts';
 import { type Answer, flagSchema, json, type Parameters } from './operation.ts';
 import {
   type FilterField,
@@ -14,6 +15,7 @@ import {
   limitOf,
   maxPage,
 } from './query.ts';
+import { rowsAnswer } from './rows-answer.ts';
 
 /** What is to be known of a resource to list it. */
 export interface ListedResource {
@@ -65,27 +67,66 @@ export function resourceList(resource: ListedResource) {
     const filters = [...(wanted.filters ?? []), ...(scope.filters ?? [])];
     const isCounted = flagOf(query, 'count') ?? false;
     const within = { account, where, filters };
-
-    const rows = await resource.resources.list(resource.kind, {
-      ...within,
-      ...sorting,
-      ...(after && { after }),
-      limit: limit + 1,
-    });
-    const page = rows.slice(0, limit);
-    const headers = new Headers();
-    const last = page.at(-1);
-    if (last && rows.length > limit) {
-      const next = new URLSearchParams();
-      for (const name of passedOn) if (query.has(name)) next.set(name, query.get(name) as string);
-      next.set('cursor', cursorOf(placeAt(last, sorting), list));
-      headers.set('link', `<${caller.baseUrl}${url.pathname}?${next}>; rel="next"`);
-    }
-    if (isCounted) {
-      headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
-    }
-    return Response.json(await Promise.all(page.map((row) => scope.present(row, caller))), { headers });
+    const answer = async (sent?: () => void): Promise<Response> => {
+      const rows = await resource.resources.list(resource.kind, {
+        ...within,
+        ...sorting,
+        ...(after && { after }),
+        limit: limit + 1,
+        characters: maxCharacters,
+      });
+      const page = pageOf(rows, limit);
+      const headers = new Headers();
+      const last = page.at(-1);
+      if (last && rows.length > page.length) {
+        const next = new URLSearchParams();
+        for (const name of passedOn) if (query.has(name)) next.set(name, query.get(name) as string);
+        next.set('cursor', cursorOf(placeAt(last, sorting), list));
+        headers.set('link', `<${caller.baseUrl}${url.pathname}?${next}>; rel="next"`);
+      }
+      if (isCounted) {
+        headers.set('x-total-count', String(await resource.resources.count(resource.kind, within)));
+      }
+      const present = (row: StoredResource) => scope.present(row, caller);
+      return rowsAnswer(page, { account: account ?? '', headers, present, ...(sent && { sent }) });
+    };
+    const isLong = limit > longPage || isCounted || filters.length > 0 || sorting.likeName !== undefined;
+    const place = { account: account ?? '', signal: request.signal };
+    return isLong
+      ? inPlace(answer, { ...place, kind: 'long' })
+      : inPlace(() => answer(), { ...place, kind: 'short' });
   };
+}
+
+/** Rows of a page beyond which it is a long list. */
+const longPage = 20;
+/** Characters of the documents of a page: beyond, it ends early. A thousand of common size have some 2 million. */
+const maxCharacters = 8_388_608;
+
+/** The rows of a page; what is left tells that another follows. */
+function pageOf(rows: readonly StoredResource[], limit: number): readonly StoredResource[] {
+  let characters = 0;
+  const most = rows.findIndex(({ body }, index) => {
+    characters += body.length;
+    return index > 0 && characters > maxCharacters;
+  });
+  return rows.slice(0, most === -1 ? limit : Math.min(limit, most));
+}
+
+/** Makes the answer in a place, which a large answer to a long list keeps until it was sent. */
+async function inPlace(
+  answer: (sent: () => void) => Promise<Response>,
+  { account, ...place }: { account: string; kind: 'long' | 'short'; signal: AbortSignal },
+): Promise<Response> {
+  const leave = await listPlace(account, place);
+  try {
+    const made = await answer(leave);
+    if (place.kind === 'short' || !made.headers.has('content-length')) leave();
+    return made;
+  } catch (error) {
+    leave();
+    throw error;
+  }
 }
 
 /** The query parameters of every list, for `says`. */

@@ -64,8 +64,7 @@ export function playGate({
     },
     seal(answer, terms) {
       if (terms?.isForAll && !terms.pass) return answer;
-      const kept = answer.headers.get('cache-control');
-      answer.headers.set('cache-control', kept?.replace(/^public\b/, 'private') ?? 'private');
+      answer.headers.set('cache-control', privately(answer.headers.get('cache-control')));
       const rewrite = terms?.pass && answer.status === 200 && rewriters[typeOf(answer)];
       return rewrite ? carried(answer, { rewrite, pass: terms.pass as PlayPass }) : answer;
     },
@@ -75,6 +74,13 @@ export function playGate({
       return text;
     },
   };
+}
+
+/** What `Cache-Control` says, for the cache of the viewer alone. */
+function privately(said: string | null): string {
+  if (said === null) return 'private';
+  if (/\b(?:private|no-store)\b/.test(said)) return said;
+  return said.startsWith('public') ? said.replace('public', 'private') : `private, ${said}`;
 }
 
 /** What names URIs that a player fetches next. */

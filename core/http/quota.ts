@@ -142,11 +142,16 @@ function counting({ clock, count: countStored, staleAfter: rests }: QuotaOptions
     count.counting = { done: Promise.resolve().then(work), taken: 0 };
     return count.counting.done;
   };
-  const current = async (account: string, age = staleAfter): Promise<Count> => {
+  const current = async (account: string, asked?: number): Promise<Count> => {
+    const age = asked ?? staleAfter;
     const count = countOf(account);
     const rest = rests === undefined ? 0 : count.took * restAfterCount;
     const isFresh = isCounted(count) && clock.now() - count.at < Math.max(age, rest);
-    if (!isFresh) await recount(account, count);
+    if (isFresh) return count;
+    const counting = recount(account, count);
+    // A count that takes long goes on beside: until it is done, the last one holds with what was taken since.
+    if (rests === undefined || !isCounted(count) || asked !== undefined) await counting;
+    else counting.catch(() => {});
     return count;
   };
   return { countOf, recount, current };

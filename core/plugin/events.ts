@@ -1,4 +1,4 @@
-import type { LoggedEvent } from '../ports/store.ts';
+import type { EventRead, LoggedEvent } from '../ports/store.ts';
 import { collection } from './token.ts';
 
 /** The events of the platform, as they are committed. */
@@ -6,11 +6,20 @@ export interface EventFeed {
   /** Called for each event right after its commit, in log order per stream. Returns the unsubscribe. */
   subscribe(listener: (event: LoggedEvent) => void): () => void;
   /** Committed events after a position, oldest first. */
-  after(position: number, options: { account?: string; limit: number }): Promise<LoggedEvent[]>;
+  after(position: number, options: EventRead): Promise<LoggedEvent[]>;
   /** Committed events before a position, newest first. They are kept for 24 h. */
-  before(position: number, options: { account?: string; limit: number }): Promise<LoggedEvent[]>;
+  before(position: number, options: EventRead): Promise<LoggedEvent[]>;
   /** Where an event of this account stands in the log, or undefined when it is unknown to it or too old. */
   position(id: string, options: { account: string }): Promise<number | undefined>;
+}
+
+/** Whether the log has no more than what was read so. */
+export function isEndOfLog(
+  events: readonly LoggedEvent[],
+  { limit, characters = Number.POSITIVE_INFINITY }: EventRead,
+): boolean {
+  if (events.length >= limit) return false;
+  return events.reduce((sum, { body }) => sum + body.length, 0) <= characters;
 }
 
 /** What an event is about, as its actor described it. */

@@ -232,6 +232,8 @@ export interface ListQuery extends ListScope {
   readonly after?: Place;
   /** 1..1001: a page of at most 1000, and the row that tells whether another follows. */
   readonly limit: number;
+  /** Once the documents that were found have more characters in all, the others are left out. Absent: none are. */
+  readonly characters?: number;
 }
 
 export interface OrderTerm {
@@ -297,17 +299,19 @@ export interface LoggedEvent extends EventWrite {
   readonly epoch?: number;
 }
 
+/** What is read of the log at a time. */
+export interface EventRead {
+  readonly account?: string;
+  readonly limit: number;
+  /** Once the bodies have more characters in all, the others are left out. */
+  readonly characters?: number;
+}
+
 export interface EventLog {
   /** Events after `position`, oldest first, at most `limit` (1..1000). */
-  after(
-    position: number,
-    options: { readonly account?: string; readonly limit: number },
-  ): Promise<LoggedEvent[]>;
+  after(position: number, options: EventRead): Promise<LoggedEvent[]>;
   /** Events before `position`, newest first, at most `limit` (1..1000). */
-  before(
-    position: number,
-    options: { readonly account?: string; readonly limit: number },
-  ): Promise<LoggedEvent[]>;
+  before(position: number, options: EventRead): Promise<LoggedEvent[]>;
   /** Where an event stands, or undefined when it is unknown or too old. */
   position(id: string): Promise<number | undefined>;
   /** Position of the newest event ever logged; 0 when there was none. */

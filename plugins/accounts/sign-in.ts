@@ -18,6 +18,7 @@ import type { Kit } from '../../core/plugin/plugin.ts';
 import type { StoredResource } from '../../core/ports/store.ts';
 import { GuessLimit } from './guess-limit.ts';
 import { hashOf, newKey, newRow, touchedRow } from './token-document.ts';
+import { Turns } from './turns.ts';
 
 /** How long a code works, ms. */
 const lifetime = 5 * 60_000;
@@ -61,6 +62,8 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
   const { once } = keyedRoutes(kit);
   const guesses = new GuessLimit(kit.clock);
   const admit = openLimit(kit);
+  // They are counted before one is written: side by side all would fit.
+  const byAccount = new Turns();
   const creation = bodyReader({});
   const signIn = bodyReader({
     code: Type.String({ maxLength: 200, examples: ['p4Jr0u2o9GZ1k7a3Qd5hXw'] }),
@@ -71,7 +74,8 @@ export function signInRoutes(kit: Kit, { places }: { places: Quota }): AnyElysia
       once(
         async ({ request, principal }) => {
           if (request.body !== null) await creation.read(request);
-          return Response.json(await createCode(principal, kit), { status: 201 });
+          const made = await byAccount.run(principal.accountId, () => createCode(principal, kit));
+          return Response.json(made, { status: 201 });
         },
         { isSecret: true, isAudited: true },
       ),

@@ -35,6 +35,8 @@ export function guides(folder: string): Guides {
     return reading;
   };
   const texts = new Map<string, { readonly baseUrl: string; readonly served: Served }>();
+  /** What stands between the addresses: strangers may ask with a new host each time. */
+  const between = new Map<string, readonly string[]>();
   const made = new Map<string, Served>();
   const once = async (name: string, make: () => Served | Promise<Served>) => {
     const known = made.get(name) ?? (await make());
@@ -54,13 +56,17 @@ export function guides(folder: string): Guides {
       const known = texts.get(kind);
       if (known?.baseUrl === baseUrl) return known.served;
       const all = await library();
-      const text = kind === 'full' ? llmsFullText(all, baseUrl) : llmsText(all, baseUrl);
-      const made = served(Buffer.from(text), { type: 'text/plain; charset=utf-8' });
+      const pieces = between.get(kind) ?? (kind === 'full' ? llmsFullText : llmsText)(all, mark).split(mark);
+      between.set(kind, pieces);
+      const made = served(Buffer.from(pieces.join(baseUrl)), { type: 'text/plain; charset=utf-8' });
       texts.set(kind, { baseUrl, served: made });
       return made;
     },
   };
 }
+
+/** In no page. */
+const mark = '\0';
 
 /** How to make what has this name. Only names that the library lists lead to a file. */
 function found(

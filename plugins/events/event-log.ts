@@ -1,13 +1,15 @@
+import { fairTurn } from '../../core/base/fair-turns.ts';
 import { cursorOf, placeOf } from '../../core/http/list.ts';
 import { invalidQuery } from '../../core/http/query.ts';
-import type { EventFeed } from '../../core/plugin/events.ts';
+import { type EventFeed, isEndOfLog } from '../../core/plugin/events.ts';
 import { isWanted, type WantedEvents } from './wanted.ts';
 
 /**
  * Events read in one query, and queries of one request: those that are not wanted may be between those that are. A query blocks the
- * thread that serves everybody for about 1 ms (200 events of 1 kB), so others have their turn between two.
+ * thread that serves everybody for about 1 ms (200 events of 1 kB, fewer of larger ones), so others have their turn between two.
  */
 const read = 200;
+const readCharacters = 262_144;
 const maxReads = 25;
 /** Characters that one request reads, about: the payload of an event may have 64 KiB. */
 const maxCharacters = 4_000_000;
@@ -22,7 +24,10 @@ export async function logPage(
 ): Promise<{ body: string; cursor: string | undefined }> {
   const list = `events ${JSON.stringify([wanted.type, wanted.streamId])}`;
   const isPlain = wanted.type === null && wanted.streamId === null;
-  const asked = isPlain ? Math.min(limit, read) : read;
+  const asked = {
+    ...{ account: wanted.account, characters: readCharacters },
+    limit: isPlain ? Math.min(limit, read) : read,
+  };
   const found: string[] = [];
   let reached = cursor === null ? Number.MAX_SAFE_INTEGER : positionOf(cursor, list);
   let characters = 0;
@@ -31,8 +36,8 @@ export async function logPage(
     cursor: isEnd ? undefined : cursorOf({ createdAt: 0, id: '', name: String(reached) }, list),
   });
   for (let reads = 0; reads < maxReads; reads += 1) {
-    if (reads > 0) await new Promise((resolve) => setImmediate(resolve));
-    const events = await feed.before(reached, { account: wanted.account, limit: asked });
+    if (reads > 0) await fairTurn(wanted.account);
+    const events = await feed.before(reached, asked);
     for (const event of events) {
       // Known only now that there is one more.
       if (found.length === limit || characters > maxCharacters) return page(false);
@@ -40,7 +45,7 @@ export async function logPage(
       characters += event.body.length;
       if (isWanted(event, wanted)) found.push(event.body);
     }
-    if (events.length < asked) return page(true);
+    if (isEndOfLog(events, asked)) return page(true);
   }
   return page(false);
 }

@@ -1,5 +1,5 @@
 import { every } from '../../core/base/timing.ts';
-import type { EventFeed } from '../../core/plugin/events.ts';
+import { type EventFeed, isEndOfLog } from '../../core/plugin/events.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import { isWanted, type WantedEvents } from './wanted.ts';
@@ -8,8 +8,9 @@ import { isWanted, type WantedEvents } from './wanted.ts';
 const heartbeat = 5000;
 /** Characters that wait for a slow reader; beyond, the stream is cut and the client resumes from its `Last-Event-ID`. */
 const maxBacklog = 1_048_576;
-/** Events read from the log in one query of a replay. */
+/** Events read from the log in one query of a replay, and about how many characters: they are held until the client reads them. */
 const page = 500;
+const pageCharacters = 262_144;
 /** Bytes given to the connection ahead of its reader. */
 const readAhead = 16_384;
 
@@ -58,7 +59,8 @@ export function eventStream(options: EventStreamOptions): Response {
     yield ': connected\n\n';
     while (!isLive && !isOver) {
       hasMissed = false;
-      const events = await feed.after(replayed, { account, limit: page });
+      const asked = { account, limit: page, characters: pageCharacters };
+      const events = await feed.after(replayed, asked);
       // During the replay only heartbeats wait.
       if (waiting.length > 0) {
         waiting.length = 0;
@@ -69,7 +71,7 @@ export function eventStream(options: EventStreamOptions): Response {
         if (isWanted(event, options)) yield textOf(event);
         replayed = event.position;
       }
-      isLive = events.length < page && !hasMissed;
+      isLive = isEndOfLog(events, asked) && !hasMissed;
     }
     while (!isOver) {
       const text = waiting.shift();

@@ -1,3 +1,4 @@
+import { fairTurn } from '../../core/base/fair-turns.ts';
 import {
   type AccountLimits,
   documentBytes,
@@ -6,6 +7,7 @@ import {
   storedKinds,
 } from '../../core/http/account-limits.ts';
 import { type Quota, quota } from '../../core/http/quota.ts';
+import { isEndOfLog } from '../../core/plugin/events.ts';
 import { rowPages } from '../../core/plugin/row-pages.ts';
 import { token } from '../../core/plugin/token.ts';
 import { type AccountFields, accounts } from '../accounts/contract.ts';
@@ -14,8 +16,9 @@ import { defaultOf, type LimitsKit } from './config.ts';
 import type { EncodingUse } from './encoding.ts';
 import { type Beginnings, publishRefusal } from './publish.ts';
 
-/** Rows read at a time to sum up what they take. */
+/** Rows and events read at a time to sum up what they take, and of events about how many characters: a millisecond. */
 const page = 200;
+const pageCharacters = 262_144;
 /** How long a sum of bytes is believed, ms: recordings, conversions and deletions change it without a word. */
 const staleAfter = 60_000;
 const staleOnFleet = 15_000;
@@ -97,13 +100,13 @@ async function bytesStored(account: string, kit: LimitsKit): Promise<number> {
 }
 
 async function bytesOfEvents(account: string, { events }: LimitsKit): Promise<number> {
+  const asked = { account, limit: page, characters: pageCharacters };
   let bytes = 0;
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const found = await events.before(before, { account, limit: page });
+    const found = await events.before(before, asked);
     for (const event of found) bytes += documentBytes(event);
-    if (found.length < page) return bytes;
-    before = found.at(-1)!.position;
-    // A page may block the thread that serves everybody for 1 ms: others have their turn.
-    await new Promise((resolve) => setImmediate(resolve));
+    if (isEndOfLog(found, asked)) return bytes;
+    before = found.at(-1)?.position ?? 0;
+    await fairTurn(account);
   }
 }

@@ -20,6 +20,14 @@ export const config = Type.Object({
     { default: 100, unit: 'requests/s' },
   ),
   keyBurst: limitSchema('Requests that one API key may make at once.', { default: 1000, unit: 'requests' }),
+  accountRate: limitSchema(
+    'Requests that all API keys of one account together may make for ever, counted in the same way. The admin account has no such limit.',
+    { default: 1000, unit: 'requests/s' },
+  ),
+  accountBurst: limitSchema('Requests that all API keys of one account together may make at once.', {
+    default: 10_000,
+    unit: 'requests',
+  }),
   addressRate: limitSchema(
     'The same for all requests without a key from one IP address, or one /64 of IPv6: to `GET /api/playback/{id}`, `GET /api/ingest`, `POST /api/sign-in`. One with a wrong key counts as 5. Media does not count. Behind a proxy, name it in `http.trustedProxies`: otherwise all clients have its address.',
     { default: 1000, unit: 'requests/s' },
@@ -33,7 +41,7 @@ export const config = Type.Object({
       streams: count('Streams, without sessions. null: no limit.', 10_000),
       assets: count('Assets. Recordings still become assets. null: no limit.', 100_000),
       storedBytes: size(
-        'Files of assets and recordings; the documents of streams, sessions, assets, tasks, targets, webhooks and API keys; events and answers kept for an `Idempotency-Key` of the last 24 h. null: no limit.',
+        'Files of assets and recordings; the documents of streams, sessions, assets, tasks, targets, webhooks with their delivery logs, and API keys; events and answers kept for an `Idempotency-Key` of the last 24 h. null: no limit.',
         '1TB',
       ),
       broadcasts: count('Broadcasts at one time. One more is refused. null: no limit.', 100),

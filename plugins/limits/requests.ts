@@ -2,13 +2,14 @@ import { Fault } from '../../core/base/fault.ts';
 import type { Counter } from '../../core/base/metrics.ts';
 import { networkOf } from '../../core/base/network.ts';
 import { noteRate, type RequestLimits } from '../../core/http/request-limits.ts';
+import { accounts } from '../accounts/contract.ts';
 import type { Rate } from './bucket.ts';
 import { Buckets } from './buckets.ts';
 import type { LimitsKit } from './config.ts';
 
-/** Buckets in memory, of keys and of addresses each; about 200 bytes. */
+/** Buckets in memory, of keys, of accounts and of addresses each; about 200 bytes. */
 const maxBuckets = 20_000;
-/** Requests that wait for their turn on this node, with a key and without each. */
+/** Requests that wait for their turn on this node: for that of their key, of their account and of their address each. */
 const maxWaiting = 1024;
 /** Cost of a request that changes something: a commit to the store. */
 const writeCost = 2;
@@ -26,7 +27,10 @@ export interface RateLimits extends RequestLimits {
   stop(): void;
 }
 
-/** One token bucket for each API key, and one for each address that comes without one. Of this node alone. */
+/**
+ * One token bucket for each API key, one for each account, which may make thousands of keys, and one for each address that comes
+ * without a key. Of this node alone.
+ */
 export function rateLimits(kit: LimitsKit): RateLimits {
   const { config } = kit;
   const refused = kit.metrics.counter(
@@ -39,6 +43,15 @@ export function rateLimits(kit: LimitsKit): RateLimits {
     refused: refused.with({ by: 'key' }),
     whose: 'with this API key (plugins.limits.keyRate)',
   });
+  const accountsOf = limiter(kit, {
+    name: 'account',
+    rate: { perSecond: config.accountRate, burst: config.accountBurst },
+    refused: refused.with({ by: 'account' }),
+    whose: 'with the API keys of this account (plugins.limits.accountRate)',
+    // The answer says what is left of the key.
+    isTold: false,
+  });
+  const { adminId } = kit.use(accounts);
   const addresses = limiter(kit, {
     name: 'address',
     rate: { perSecond: config.addressRate, burst: config.addressBurst },
@@ -51,12 +64,19 @@ export function rateLimits(kit: LimitsKit): RateLimits {
   };
   return {
     // The bootstrap key has none: it is the operator's, who would lock out himself.
-    keyed: (request, { keyId }) =>
-      keyId === undefined ? undefined : keys.pass(request, { client: keyId, cost: costOf(request) }),
+    keyed(request, { keyId, accountId }) {
+      if (keyId === undefined) return undefined;
+      const cost = costOf(request);
+      const ofKey = keys.pass(request, { client: keyId, cost });
+      if (accountId === adminId) return ofKey;
+      const ofAccount = () => accountsOf.pass(request, { client: accountId, cost });
+      return ofKey ? ofKey.then(ofAccount) : ofAccount();
+    },
     unknown: (request) => fromAddress(request, unknownCost),
     open: (request) => fromAddress(request, costOf(request)),
     stop() {
       keys.stop();
+      accountsOf.stop();
       addresses.stop();
     },
   };
@@ -79,9 +99,11 @@ interface LimiterOptions {
   readonly refused: Counter;
   /** Of which requests there were too many. */
   readonly whose: string;
+  /** Whether every answer says what is left. Default: true. */
+  readonly isTold?: boolean;
 }
 
-function limiter({ clock }: LimitsKit, { name, rate, refused, whose }: LimiterOptions) {
+function limiter({ clock }: LimitsKit, { name, rate, refused, whose, isTold = true }: LimiterOptions) {
   const buckets = new Buckets({ most: maxBuckets });
   const policy = `"${name}";q=${rate.burst};w=${Math.max(1, Math.round(rate.burst / rate.perSecond))}`;
   /** Lets each go on that waits. */
@@ -91,7 +113,8 @@ function limiter({ clock }: LimitsKit, { name, rate, refused, whose }: LimiterOp
     const bucket = buckets.of(client, { rate, now });
     const verdict = bucket.take(rate, { cost, now, mayHold: waiting.size < maxWaiting });
     const { remaining, reset } = bucket.left(rate);
-    noteRate(request, { policy, limit: `"${name}";r=${remaining};t=${reset}` });
+    if (isTold || 'retryAfter' in verdict)
+      noteRate(request, { policy, limit: `"${name}";r=${remaining};t=${reset}` });
     if ('retryAfter' in verdict) {
       const { retryAfter } = verdict;
       refused.add();

@@ -80,11 +80,12 @@ export default definePlugin({
           message: `There is nothing to watch under the id ${id}.`,
         });
       const { subject, session, type, meta } = found;
-      if (gate && subject) await gate.admit(request, { ...subject, what: 'info', file: '' });
+      const terms = subject && (await gate?.admit(request, { ...subject, what: 'info', file: '' }));
       const recording = session === undefined ? undefined : await recordingOf(session, caller);
       const { source, ...rest } = meta;
       const info: PlaybackInfo = { type, meta: { ...rest, ...(recording && { recording }), source } };
-      return Response.json(info, { headers: { 'cache-control': 'no-cache' } });
+      const answer = Response.json(info, { headers: { 'cache-control': 'no-cache' } });
+      return gate && subject ? gate.seal(answer, terms) : answer;
     };
     const admit = openLimit(kit);
     return new Elysia()

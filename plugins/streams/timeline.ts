@@ -1,17 +1,19 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { fairTurn } from '../../core/base/fair-turns.ts';
 import { object, oneOf, optional } from '../../core/base/schema.ts';
 import { cursorOf, placeOf } from '../../core/http/list.ts';
 import { idSchema, momentSchema } from '../../core/http/operation.ts';
 import { invalidQuery } from '../../core/http/query.ts';
-import type { EventFeed } from '../../core/plugin/events.ts';
+import { type EventFeed, isEndOfLog } from '../../core/plugin/events.ts';
 import type { LoggedEvent } from '../../core/ports/store.ts';
 import type { DeliveryLog, LoggedDelivery } from './contract.ts';
 
 /**
  * Events read in one query, and queries of one request: others of the account may be between those of a session. A query blocks the
- * thread that serves everybody for about 1 ms (200 events of 1 kB), so others have their turn between two.
+ * thread that serves everybody for about 1 ms (200 events of 1 kB, fewer of larger ones), so others have their turn between two.
  */
 const page = 200;
+const pageCharacters = 262_144;
 const maxPages = 50;
 /** By how much the clocks of nodes may differ, ms: the log is in order of time but for that. */
 const clockSlack = 10_000;
@@ -108,9 +110,10 @@ async function eventsOf(
   const found: LoggedEvent[] = [];
   let reached = position;
   let readTo = Number.NEGATIVE_INFINITY;
+  const asked = { account, limit: page, characters: pageCharacters };
   for (let read = 0; read < maxPages; read += 1) {
-    if (read > 0) await new Promise((resolve) => setImmediate(resolve));
-    const events = await feed.after(reached, { account, limit: page });
+    if (read > 0) await fairTurn(account);
+    const events = await feed.after(reached, asked);
     for (const event of events) {
       if (event.at >= until + clockSlack || found.length > limit)
         return { found, position: reached, readTo: Number.POSITIVE_INFINITY, isEnd: found.length <= limit };
@@ -118,7 +121,7 @@ async function eventsOf(
       readTo = Math.max(readTo, event.at);
       if (event.stream === streamId && event.at >= from && event.at < until) found.push(event);
     }
-    if (events.length < page)
+    if (isEndOfLog(events, asked))
       return { found, position: reached, readTo: Number.POSITIVE_INFINITY, isEnd: found.length <= limit };
   }
   return { found, position: reached, readTo, isEnd: false };

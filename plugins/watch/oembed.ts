@@ -41,7 +41,12 @@ export function answerOembed(
     const body = { version: '1.0', type: 'video', title: found.title, provider_name: 'Millrace' };
     return Response.json(
       { ...body, provider_url: baseUrl, width, height, html },
-      { headers: { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' } },
+      {
+        headers: {
+          'cache-control': found.isPrivate ? 'private, no-cache' : 'no-cache',
+          'x-content-type-options': 'nosniff',
+        },
+      },
     );
   };
 }

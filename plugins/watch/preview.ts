@@ -17,6 +17,8 @@ export interface Preview {
   /** Its kind: names are for the owner. */
   readonly title: string;
   readonly isLive: boolean;
+  /** Not everybody may watch it. */
+  readonly isPrivate: boolean;
   /** URL of a still. */
   readonly image?: string;
 }
@@ -36,9 +38,17 @@ export function previewer(kit: PreviewKit): (id: string, request: Request) => Pr
     const caller = kit.caller(request);
     const found = await byName(id, (one) => find(one, caller));
     if (!found) return undefined;
-    if (gate && found.subject) await gate.admit(request, { ...found.subject, what: 'info', file: '' });
+    const asked = gate && found.subject;
+    const terms = asked && (await gate.admit(request, { ...asked, what: 'info', file: '' }));
+    const isPrivate = asked !== undefined && !terms?.isForAll;
     const image = imageOf(found, stills);
-    return { id, title: titles[found.type], isLive: found.meta.live === 1, ...(image && { image }) };
+    return {
+      id,
+      title: titles[found.type],
+      isLive: found.meta.live === 1,
+      isPrivate,
+      ...(image && { image }),
+    };
   };
 }
 

@@ -16,6 +16,7 @@ import { endpoints, WebhookEndpoints } from './endpoints.ts';
 import { formats, knownFormats } from './formats.ts';
 import { countHosts, hostRates } from './hosts.ts';
 import { fanOut, lane, lostNode, refillEffect } from './lane.ts';
+import { logKind } from './log-entry.ts';
 import { sweepLog } from './purge.ts';
 import { registry, webhookRegistry } from './registry.ts';
 import { routes } from './routes.ts';
@@ -31,6 +32,7 @@ export default definePlugin({
   offers: [
     offer(deliveryLogs, streamDeliveries),
     offer(storedKinds, () => ({ kind: webhookKind })),
+    offer(storedKinds, () => ({ kind: logKind })),
     offer(usages, ({ resources }: WebhooksKit) => ({
       name: 'webhooks',
       used: (account) => resources.count(webhookKind, { account }),

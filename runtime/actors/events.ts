@@ -1,6 +1,6 @@
 import type { Log } from '../../core/base/log.ts';
 import type { EventFeed } from '../../core/plugin/events.ts';
-import type { LoggedEvent, Store } from '../../core/ports/store.ts';
+import type { EventRead, LoggedEvent, Store } from '../../core/ports/store.ts';
 
 /** Tells subscribers of committed events, and reads the log for those who come later. */
 export class EventHub implements EventFeed {
@@ -28,11 +28,11 @@ export class EventHub implements EventFeed {
     return () => this.#listeners.delete(listener);
   }
 
-  after(position: number, options: { account?: string; limit: number }): Promise<LoggedEvent[]> {
+  after(position: number, options: EventRead): Promise<LoggedEvent[]> {
     return this.#store.events.after(position, options);
   }
 
-  before(position: number, options: { account?: string; limit: number }): Promise<LoggedEvent[]> {
+  before(position: number, options: EventRead): Promise<LoggedEvent[]> {
     return this.#store.events.before(position, options);
   }
 

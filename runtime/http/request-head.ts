@@ -111,11 +111,17 @@ function isBlank(code: number): boolean {
 /** Host and port, and nothing that the URL would take for the end of them: `a/metrics?` as a host would be another path. */
 const hostPattern = /^[^/\\?#@]+$/;
 
+/**
+ * What a URL takes for another path than it looks like: `/a\..\metrics`, `/a/%2e%2e/metrics`. A proxy that lets only some paths
+ * through would let it through. No client sends it: they resolve it before (RFC 3986 §5.2.4). Nor has a target a fragment.
+ */
+const ambiguous = /[\\#]|^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+
 /** The origin form, or the absolute form, whose host counts instead of the header (RFC 9112 §3.2). */
 function urlOf(target: string, host: string): string | undefined {
-  if (!hostPattern.test(host)) return undefined;
+  if (!hostPattern.test(host) || ambiguous.test(target)) return undefined;
   if (target.startsWith('/')) return `http://${host}${target}`;
-  return /^https?:\/\/[^/\\?#@]+(?:[/?#]|$)/i.test(target) ? target : undefined;
+  return /^https?:\/\/[^/?@]+(?:[/?]|$)/i.test(target) ? target : undefined;
 }
 
 function framingOf(

@@ -33,14 +33,17 @@ describe('the HTTP server', () => {
     },
   );
 
-  it.each(['a b', '['])('answers a Host of %j with an error body and no page', async (host) => {
-    const server = await listen(httpCore({ log, routes: [] }), { host: '127.0.0.1', port: 0, log });
-    const answer = await raw(server.port, `GET /api/stream HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-    await server.stop();
-    expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
-    expect(answer).toContain('"errors"');
-    expect(answer).not.toContain('<html');
-  });
+  it.each(['a b', '[', 'xn--', '256.256.256.256', 'a:99999'])(
+    'answers a Host of %j with an error body and no page',
+    async (host) => {
+      const server = await listen(httpCore({ log, routes: [] }), { host: '127.0.0.1', port: 0, log });
+      const answer = await raw(server.port, `GET /api/stream HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      await server.stop();
+      expect(answer).toMatch(/^HTTP\/1\.1 40[04] /);
+      expect(answer).toContain('"errors"');
+      expect(answer).not.toContain('<html');
+    },
+  );
 
   it('refuses a Host that is more than host and port as it refuses every malformed head', async () => {
     const server = await listen(httpCore({ log, routes: [] }), { host: '127.0.0.1', port: 0, log });

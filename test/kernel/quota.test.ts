@@ -72,4 +72,25 @@ describe('a quota', () => {
     stored.rows = 0;
     await places.admit('a');
   });
+
+  it('does not keep anybody waiting for a sum that takes long, but for the first', async () => {
+    const clock = virtualClock({ start: 0 });
+    const sums: ((bytes: number) => void)[] = [];
+    const places = quota({
+      ...{ clock, most: 100, staleAfter: 1000, full: () => full },
+      count: () => new Promise<number>((resolve) => sums.push(resolve)),
+    });
+    const first = places.admit('a', 10);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    sums[0]?.(20);
+    await first;
+    await clock.advance(1000);
+    // The second sum is not there yet: what was known counts, with what was taken since.
+    await places.admit('a', 60);
+    await expect(places.admit('a', 20)).rejects.toBe(full);
+    expect(sums).toHaveLength(2);
+    sums[1]?.(40);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(await places.used('a')).toBe(100);
+  });
 });

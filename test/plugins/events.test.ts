@@ -17,7 +17,15 @@ const event = (position: number, more: Partial<LoggedEvent> = {}): LoggedEvent =
 });
 
 function opened(
-  options: { from?: number; log?: LoggedEvent[]; type?: string; streamId?: string; aborted?: boolean } = {},
+  options: {
+    from?: number;
+    log?: LoggedEvent[];
+    type?: string;
+    streamId?: string;
+    aborted?: boolean;
+    /** Called with what is read of the log at a time. */
+    after?: (read: LoggedEvent[]) => void;
+  } = {},
 ) {
   const log = options.log ?? [];
   const clock = virtualClock({ start: 0 });
@@ -33,7 +41,17 @@ function opened(
           tell = () => {};
         };
       },
-      after: async (position, { limit }) => log.filter((one) => one.position > position).slice(0, limit),
+      async after(position, { limit, characters = Number.POSITIVE_INFINITY }) {
+        let left = characters;
+        const read: LoggedEvent[] = [];
+        for (const one of log.filter((one) => one.position > position).slice(0, limit)) {
+          if (left < 0) break;
+          read.push(one);
+          left -= one.body.length;
+        }
+        options.after?.(read);
+        return read;
+      },
       position: async () => undefined,
     },
     clock,
@@ -86,6 +104,21 @@ describe('the event stream', () => {
     stream.tell(event(3));
     stream.tell(event(4));
     expect(ids(await stream.text('"n":4'))).toEqual(['e4']);
+  });
+
+  it('holds a quarter of a megabyte of a replay for a client that does not read', async () => {
+    const log = Array.from({ length: 50 }, (_, index) => event(index + 1, { body: 'x'.repeat(100_000) }));
+    let held = 0;
+    const after = (rows: LoggedEvent[]) => {
+      held = Math.max(
+        held,
+        rows.reduce((sum, { body }) => sum + body.length, 0),
+      );
+    };
+    const stream = opened({ from: 0, log, after });
+    expect(ids(await stream.text('e50'))).toHaveLength(50);
+    expect(held).toBeGreaterThan(0);
+    expect(held).toBeLessThan(400_000);
   });
 
   it('shows only the type and stream asked for', async () => {

@@ -136,6 +136,14 @@ describe('a sign-in code', () => {
     await w.advance('5m');
     await newCode(w);
   });
+
+  it('is one of at most 100 however many are asked for at one time', async () => {
+    await using w = await world({ plugins });
+    const asked = await Promise.all(
+      Array.from({ length: 120 }, () => w.request('POST', '/api/sign-in-code')),
+    );
+    expect(asked.filter(({ status }) => status === 201)).toHaveLength(100);
+  });
 });
 
 describe('who guesses codes', () => {

@@ -42,3 +42,26 @@ it('shows no key to an API key that may only make streams, or only rotate keys',
   const turned = await w.request('POST', `/api/stream/${id}/rotate-key`, { key: turner });
   expect([turned.status, turned.body.id, turned.body.streamKey]).toEqual([200, id, undefined]);
 });
+
+it('shows no key to an API key that repeats the request of one that may see it', async () => {
+  await using w = await world({ plugins });
+  const ask = (path: string, key?: string) =>
+    w.request('POST', path, {
+      ...{ body: { name: 'Made' }, headers: { 'idempotency-key': 'one' } },
+      ...(key !== undefined && { key }),
+    });
+  const made = await ask('/api/stream');
+  const { id, streamKey } = made.body;
+  const rotated = await ask(`/api/stream/${id}/rotate-key`);
+  const maker = await keyWith(w, ['stream', 'post'], ['stream/:id/rotate-key', 'post']);
+  for (const path of ['/api/stream', `/api/stream/${id}/rotate-key`])
+    for (let time = 0; time < 2; time += 1) {
+      const again = await ask(path, maker);
+      expect([again.body.id, again.body.streamKey, again.body.ingestUrl]).toEqual([id, undefined, undefined]);
+    }
+  // Nothing was made or rotated again.
+  expect((await w.request('GET', '/api/stream')).body).toHaveLength(1);
+  const own = [await ask('/api/stream'), await ask(`/api/stream/${id}/rotate-key`)];
+  expect(own.map(({ body }) => body.streamKey)).toEqual([rotated.body.streamKey, rotated.body.streamKey]);
+  expect(rotated.body.streamKey).not.toBe(streamKey);
+});

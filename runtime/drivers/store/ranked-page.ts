@@ -1,5 +1,6 @@
 import { lastNameRank, nameRank } from '../../../core/http/listing.ts';
 import type { Place, StoredResource } from '../../../core/ports/store.ts';
+import { FoundRows } from './found-rows.ts';
 
 /**
  * A page ranked by likeness of the name. Each rank is in the order of the whole list, so one walk over the list, newest
@@ -10,20 +11,28 @@ import type { Place, StoredResource } from '../../../core/ports/store.ts';
  */
 export async function rankedPage(
   walk: (after: Place | undefined) => AsyncIterable<readonly StoredResource[]>,
-  { likeName, limit, after }: { likeName: string; limit: number; after?: Place },
+  { likeName, limit, characters, after }: RankedQuery,
 ): Promise<StoredResource[]> {
   const from = after ? nameRank(after.name ?? '', likeName) : 0;
-  const ranks: StoredResource[][] = Array.from({ length: lastNameRank + 1 }, () => []);
+  const ranks = Array.from({ length: lastNameRank + 1 }, () => new FoundRows({ limit, characters }));
   for await (const rows of walk(from === lastNameRank ? after : undefined)) {
     for (const row of rows) {
       const rank = nameRank(row.name, likeName);
       if (rank < from || (rank === from && after && !isOlder(row, after))) continue;
-      const like = ranks[rank];
-      if (like && like.length < limit) like.push(row);
+      ranks[rank]?.add([row]);
     }
-    if (ranks[from]?.length === limit) break;
+    if (ranks[from]?.isFull) break;
   }
-  return ranks.flat().slice(0, limit);
+  const page = new FoundRows({ limit, characters });
+  for (const { rows } of ranks) page.add(rows);
+  return page.rows;
+}
+
+interface RankedQuery {
+  readonly likeName: string;
+  readonly limit: number;
+  readonly characters: number;
+  readonly after?: Place;
 }
 
 function isOlder(row: StoredResource, place: Place): boolean {

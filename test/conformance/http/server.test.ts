@@ -188,6 +188,13 @@ describe('what could be read as two requests is refused, and nothing behind it i
       `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`,
       400,
     ]),
+    ...['/a\\..\\post', '/a/../post', '/./post', '/a/%2e%2E/post', '/a/..', '/post#a'].map(
+      (target): [string, string, number] => [
+        `the target ${target}, which others may take for another path`,
+        `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`,
+        400,
+      ],
+    ),
     ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', 400],
     ['a method of no route', 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n', 501],
     ['another version', 'GET / HTTP/2.0\r\nHost: a\r\n\r\n', 505],

@@ -34,6 +34,11 @@ export const logChecks: readonly Check[] = [
         ]);
         expect(await events.before(1, { limit: 5 })).toEqual([]);
         expect(await events.before(0, { account: 'main', limit: 5 })).toEqual([]);
+        // The second is beyond the bound, and the last that comes.
+        const few = { limit: 5, characters: log[0]?.body.length ?? 0 };
+        expect((await events.after(0, few)).slice(0, 2).map((one) => one.id)).toEqual(['e1', 'e2']);
+        expect((await events.before(last, few)).slice(0, 2).map((one) => one.id)).toEqual(['e4', 'e3']);
+        expect(await events.after(4, few)).toEqual([]);
         expect(await events.position('e3')).toBe(3);
         expect(await events.position('e9')).toBeUndefined();
         expect(await events.last()).toBe(4);

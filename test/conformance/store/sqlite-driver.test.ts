@@ -213,6 +213,23 @@ test('whoever hears of a write sees it, also when others read earlier in the sam
   expect(missed).toEqual([]);
 });
 
+test('counting lets others have their turn each thousand rows', async () => {
+  const store = open();
+  await store.acquire(1);
+  const rows = Array.from({ length: 5000 }, (_, index) => row({ id: `s${index}`, createdAt: index }));
+  await create(store, rows);
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  expect(await store.resources.count('stream', { account: 'main' })).toBe(5000);
+  isOver = true;
+  expect(turns).toBeGreaterThanOrEqual(4);
+});
+
 test('idle waits for calls that follow from answers', async () => {
   const store = open();
   const lease = await acquireOne(store);

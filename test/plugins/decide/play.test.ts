@@ -146,10 +146,12 @@ describe('a plugin that decides what viewers may fetch', () => {
       [`/asset/${asset.playbackId}/index.m3u8`, 'private, max-age=60'],
       [`/asset/${asset.playbackId}/seg0.mp4`, 'private, max-age=604800, immutable'],
       [`/asset/${asset.playbackId}/video`, 'private, max-age=3600'],
+      [`/api/playback/${stream.playbackId}`, 'private, no-cache'],
+      [`/oembed?url=http://localhost:8080/watch/${stream.playbackId}`, 'private, no-cache'],
     ];
     for (const [path, cacheControl] of kept) {
       expect((await view(w, path)).status).toBe(403);
-      const { status, headers } = await view(w, `${path}?token=paid`);
+      const { status, headers } = await view(w, `${path}${path.includes('?') ? '&' : '?'}token=paid`);
       expect([path, status, headers.get('cache-control')]).toEqual([path, 200, cacheControl]);
     }
     const info = await view(w, `/api/playback/${stream.playbackId}?token=paid`);

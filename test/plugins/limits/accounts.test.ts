@@ -210,6 +210,21 @@ describe('stored bytes', () => {
     expect((await usage()).storedBytes.used).toBeLessThan(before + 25_000);
   });
 
+  it('count the delivery logs of webhooks', async () => {
+    const { w, ask, usage } = await limited({ storedBytes: 1e9 });
+    await using _ = w;
+    const url = 'https://example.com/hook';
+    w.outbound.answer(url, () => ({ status: 200, body: new TextEncoder().encode('a'.repeat(1000)) }));
+    const body = { name: 'Hook', url, events: ['stream.idle'] };
+    const { id } = (await ask('POST', '/api/webhook', body)).body;
+    await w.advance('2m');
+    const before = (await usage()).storedBytes.used;
+    for (let time = 0; time < 10; time += 1)
+      expect((await ask('POST', `/api/webhook/${id}/test`, { event: 'stream.idle' })).status).toBe(200);
+    await w.advance('2m');
+    expect((await usage()).storedBytes.used).toBeGreaterThan(before + 10_000);
+  });
+
   it('end even small changes, each of which leaves a large event', async () => {
     const { w, ask, usage, upload } = await limited({ storedBytes: 100_000 });
     await using _ = w;

@@ -59,6 +59,31 @@ it('answers 429 to a key that asks too much, says when to come back, and what is
   expect((await ask(w, '/api/stream', { key })).status).toBe(200);
 });
 
+it('answers 429 to an account that asks too much with many keys, and not to the admin account', async () => {
+  await using w = await world({ plugins, config: { limits: { accountRate: 2, accountBurst: 20 } } });
+  const { id, key } = await anotherAccount(w);
+  const keysOf = (accountId?: string) =>
+    Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const made = await w.request('POST', '/api/api-token', { body: accountId ? { accountId } : {} });
+        return made.body.key as string;
+      }),
+    );
+  const all = async (keys: string[]) =>
+    (await Promise.all(keys.map((one) => many(5, () => ask(w, '/api/stream', { key: one }))))).flat();
+  const answers = await all(await keysOf(id));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(10);
+  expect(refused[0]?.code).toBe('rate.limited');
+  expect(refused[0]?.headers.get('ratelimit-policy')).toBe('"account";q=20;w=10');
+  // What is left of the key is what other answers say.
+  expect(answers[0]?.headers.get('ratelimit-policy')).toBe('"key";q=1000;w=10');
+  expect(statuses(await all(await keysOf()))).toEqual(Array(30).fill(200));
+  expect((await ask(w, '/api/stream', { key: (await anotherAccount(w)).key })).status).toBe(200);
+  await w.advance('60s');
+  expect((await ask(w, '/api/stream', { key })).status).toBe(200);
+});
+
 it('never refuses twice in a row who comes back when it was told, with many requests in flight', async () => {
   await using w = await world({ plugins, config: { limits } });
   const { key } = await anotherAccount(w);

@@ -11,6 +11,8 @@ import type { StoreParts } from './scripts.ts';
 
 /** Entries that Redis reads in one go, so that others have their turn in between. */
 export const stretch = 256;
+/** The same of events that may be large. */
+const smallStretch = 32;
 /** Events of one read. */
 const maxEvents = 1000;
 
@@ -114,25 +116,29 @@ export function eventReads({ link, scripts, key, onEvents }: StoreParts): EventL
   };
 
   return {
-    async before(position, { account, limit }) {
+    async before(position, { account, limit, characters }) {
       checkLimit(limit, maxEvents);
       const events: LoggedEvent[] = [];
-      for (let from = position; events.length < limit && from > 0; ) {
-        const asked = Math.min(stretch, limit - events.length);
+      let left = characters ?? Number.POSITIVE_INFINITY;
+      for (let from = position; events.length < limit && from > 0 && left >= 0; ) {
+        const asked = Math.min(characters === undefined ? stretch : smallStretch, limit - events.length);
         const next = await stretchBefore(from, { account, limit: asked });
         events.push(...next);
+        left -= charactersOf(next);
         if (next.length < asked) break;
         from = events.at(-1)?.position ?? from;
       }
       return events;
     },
-    async after(position, { account, limit }) {
+    async after(position, { account, limit, characters }) {
       checkLimit(limit, maxEvents);
       const events: LoggedEvent[] = [];
-      for (let from = Math.max(position, 0); events.length < limit; ) {
-        const asked = Math.min(stretch, limit - events.length);
+      let left = characters ?? Number.POSITIVE_INFINITY;
+      for (let from = Math.max(position, 0); events.length < limit && left >= 0; ) {
+        const asked = Math.min(characters === undefined ? stretch : smallStretch, limit - events.length);
         const next = await stretchAfter(from, { account, limit: asked });
         events.push(...next);
+        left -= charactersOf(next);
         if (next.length < asked) break;
         from = events.at(-1)?.position ?? from;
       }
@@ -153,6 +159,10 @@ export function eventReads({ link, scripts, key, onEvents }: StoreParts): EventL
       await link.write(['HSET', key('cursors'), consumer, String(position)]);
     },
   };
+}
+
+function charactersOf(events: readonly LoggedEvent[]): number {
+  return events.reduce((sum, { body }) => sum + body.length, 0);
 }
 
 /** Bounds what one read can cost everybody. */

@@ -7,6 +7,7 @@ import type {
   ResourceReader,
   StoredResource,
 } from '../../../../core/ports/store.ts';
+import { FoundRows } from '../found-rows.ts';
 import { rankedPage } from '../ranked-page.ts';
 import { type Condition, comparison, indexes, type Plan, planOf } from './plan.ts';
 import { checkLimit, stretch } from './reads.ts';
@@ -15,6 +16,10 @@ import type { StoreParts } from './scripts.ts';
 
 /** Rows of one read: a page of a list, and the row that tells whether another follows. */
 const maxRows = 1001;
+/** Rows of the first read, before it is known how large they are. */
+const firstStretch = 64;
+/** Characters of the documents of one read, about. */
+const maxCharacters = 1_048_576;
 /** Matches of a condition that are read and sorted, for a list by name or id. Beyond: the list goes along the index of its order. */
 const maxSorted = 1000;
 
@@ -27,9 +32,12 @@ export function resources({ link, scripts, key }: StoreParts): ResourceReader {
   const size = async (index: string): Promise<number> => Number(await link.read(['ZCARD', key(index)]));
 
   /** Members of an index in the order of their bytes, in stretches. `wanted`: how many are likely to be. */
-  async function* members({ index, descending, from }: Plan, wanted: number): AsyncGenerator<string[]> {
-    const most = Math.min(stretch, wanted);
+  async function* members(
+    { index, descending, from }: Plan,
+    { wanted, pace }: { wanted: number; pace: { readonly rows: number } },
+  ): AsyncGenerator<string[]> {
     for (let first = from ?? (descending ? '+' : '-'); ; ) {
+      const most = Math.min(pace.rows, wanted);
       const found = (await link.read([
         ...['ZRANGE', key(index), first, descending ? '-' : '+', 'BYLEX'],
         ...[...(descending ? ['REV'] : []), 'LIMIT', '0', String(most)],
@@ -78,8 +86,12 @@ export function resources({ link, scripts, key }: StoreParts): ResourceReader {
     kind: string,
     { plan, query, exact }: { plan: Plan; query: Query; exact?: number },
   ): AsyncGenerator<readonly StoredResource[]> {
-    for await (const some of members(plan, exact ?? stretch)) {
+    const pace = { rows: firstStretch };
+    for await (const some of members(plan, { wanted: exact ?? stretch, pace })) {
       const rows = await rowsOf(kind, some, plan.by);
+      const characters = rows.reduce((sum, { row }) => sum + row.body.length, 1);
+      const fitting = Math.floor((maxCharacters * some.length) / characters);
+      pace.rows = Math.max(1, Math.min(fitting, 2 * some.length, stretch));
       yield rows.filter((row) => isWithin(row, query)).map(({ row }) => row);
     }
   }
@@ -113,11 +125,16 @@ export function resources({ link, scripts, key }: StoreParts): ResourceReader {
   }
 
   const list = async (kind: string, query: ListQuery): Promise<StoredResource[]> => {
-    const { limit, likeName, after, ...scope } = query;
+    const { limit, likeName, after, characters = Number.POSITIVE_INFINITY, ...scope } = query;
     checkLimit(limit, maxRows);
     if (likeName !== undefined) {
       const whole = { ...scope, order: fullOrder(undefined) };
-      return rankedPage((from) => all(kind, { ...whole, after: from }), { likeName, limit, after });
+      return rankedPage((from) => all(kind, { ...whole, after: from }), {
+        likeName,
+        limit,
+        characters,
+        after,
+      });
     }
     const full = { ...scope, after, order: fullOrder(query.order) };
     const plan = await planned(kind, full);
@@ -128,12 +145,12 @@ export function resources({ link, scripts, key }: StoreParts): ResourceReader {
       plan.sorting === 'as is'
         ? walk(kind, { plan, query: full, ...(isTold && { exact: limit }) })
         : sorted(kind, { plan, query: full, limit });
-    const found: StoredResource[] = [];
+    const found = new FoundRows({ limit, characters });
     for await (const rows of stretches) {
-      found.push(...rows.slice(0, limit - found.length));
-      if (found.length === limit) break;
+      found.add(rows);
+      if (found.isFull) break;
     }
-    return found;
+    return found.rows;
   };
 
   return {

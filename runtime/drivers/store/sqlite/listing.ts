@@ -9,7 +9,7 @@ export interface WalkQuery extends ListScope {
   /** From `fullOrder`. */
   readonly order: readonly OrderTerm[];
   readonly after?: Place;
-  /** Rows to walk over, fitting or not. */
+  /** Rows to walk over, fitting or not. Fewer where they are large. */
   readonly limit: number;
 }
 
@@ -49,6 +49,8 @@ type WalkedRow = StoredResource & { isMatch?: 0 | 1 };
 const enough = 1000;
 /** Rows of one read: a page of a list, and the row that tells whether another follows. */
 const maxRows = 1001;
+/** Characters of their documents: a read may be on the thread that also carries the media, and this much takes it a millisecond. */
+const maxCharacters = 131_072;
 
 /**
  * Walks along an index that is already in the order of the list. With several conditions that is the rarest of
@@ -103,23 +105,28 @@ export function listing(sql: Statements): Listing {
         order,
         others: plan.others.length,
       });
-      const rows = sql
-        .prepare<WalkedRow>(text)
-        .all(
-          ...plan.others.flat(),
-          kind,
-          ...(plan.walked ?? []),
-          ...optional(account),
-          ...(after ? afterValues(order, after) : []),
-          limit,
-        );
+      const values = [
+        ...plan.others.flat(),
+        kind,
+        ...(plan.walked ?? []),
+        ...optional(account),
+        ...(after ? afterValues(order, after) : []),
+        limit,
+      ];
+      const rows: WalkedRow[] = [];
+      let characters = 0;
+      for (const row of sql.prepare<WalkedRow>(text).iterate(...values)) {
+        rows.push(row);
+        characters += row.body.length;
+        if (characters > maxCharacters) break;
+      }
       const last = rows.at(-1);
       const fitting = rows.filter(
         ({ isMatch, body }) => isMatch !== 0 && (filters.length === 0 || fits(JSON.parse(body), filters)),
       );
       return {
         rows: fitting.map(({ isMatch: _, ...row }) => row),
-        ...(last && rows.length === limit && { rest: placeOf(last) }),
+        ...(last && (rows.length === limit || characters > maxCharacters) && { rest: placeOf(last) }),
       };
     },
   };

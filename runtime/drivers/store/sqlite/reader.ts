@@ -1,5 +1,7 @@
+import type { SQLQueryBindings, Statement } from 'bun:sqlite';
 import type { JobTotals } from '../../../../core/ports/jobs.ts';
 import type {
+  EventRead,
   LoadedActors,
   LoggedEvent,
   Order,
@@ -24,8 +26,8 @@ export interface Reader {
   find(key: { kind: string; index: string; value: string }): StoredResource | undefined;
   walk(query: WalkQuery): Walk;
   countRows(query: CountQuery): Counted;
-  after(query: { position: number; account?: string; limit: number }): LoggedEvent[];
-  before(query: { position: number; account?: string; limit: number }): LoggedEvent[];
+  after(query: EventRead & { position: number }): LoggedEvent[];
+  before(query: EventRead & { position: number }): LoggedEvent[];
   position(id: string): number | undefined;
   last(scope: null): number;
   cursor(consumer: string): number;
@@ -101,15 +103,11 @@ export function reader(sql: Statements): Reader {
     countRows,
     after(query) {
       checkLimit(query.limit, 1000);
-      return query.account === undefined
-        ? after.all(query.position, query.limit)
-        : afterOfAccount.all(query.account, query.position, query.limit);
+      return eventsIn(query, { all: after, ofAccount: afterOfAccount });
     },
     before(query) {
       checkLimit(query.limit, 1000);
-      return query.account === undefined
-        ? before.all(query.position, query.limit)
-        : beforeOfAccount.all(query.account, query.position, query.limit);
+      return eventsIn(query, { all: before, ofAccount: beforeOfAccount });
     },
     position: (id) => position.get(id)?.position,
     last: () => last.get()?.seq ?? 0,
@@ -120,4 +118,23 @@ export function reader(sql: Statements): Reader {
     },
     jobTotals: () => jobTotals.all(),
   };
+}
+
+type EventStatement = Statement<LoggedEvent, SQLQueryBindings[]>;
+
+function eventsIn(
+  { position, account, limit, characters }: EventRead & { position: number },
+  { all, ofAccount }: { all: EventStatement; ofAccount: EventStatement },
+): LoggedEvent[] {
+  const values = account === undefined ? [position, limit] : [account, position, limit];
+  const statement = account === undefined ? all : ofAccount;
+  if (characters === undefined) return statement.all(...values);
+  const events: LoggedEvent[] = [];
+  let left = characters;
+  for (const event of statement.iterate(...values)) {
+    events.push(event);
+    left -= event.body.length;
+    if (left < 0) break;
+  }
+  return events;
 }
