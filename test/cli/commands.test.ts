@@ -65,6 +65,27 @@ describe('millrace', () => {
     expect([code, out]).toEqual([2, '']);
     expect(error.startsWith(said), error).toBe(true);
   });
+
+  it('checks a config, and prints it without its secrets', async () => {
+    const file = join(folder, 'config.json');
+    await writeFile(file, JSON.stringify({ bootstrapKey: 'a-very-secret-key', http: { port: 81 } }));
+    const fine = await millrace('config', 'check', '--config', file);
+    expect(fine).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^The config is fine: 2 of \d+ keys are set\.\n/),
+    });
+    const printed = await millrace('config', 'print', '--set', '--config', file);
+    expect(printed.out).toMatch(/^bootstrapKey {2}file {2}"••••"$/m);
+    expect(printed.out).toMatch(/^http\.port {5}file {2}81$/m);
+    const { out } = await millrace('config', 'print', '--json', '--config', file);
+    expect(JSON.parse(out)).toContainEqual({ key: 'http.port', value: 81, source: 'file', isSecret: false });
+    await writeFile(file, JSON.stringify({ http: { port: 'x' }, colour: 1 }));
+    const wrong = await millrace('config', 'check', '--config', file);
+    expect(wrong).toMatchObject({
+      code: 78,
+      error: expect.stringMatching(/colour: unknown field[\s\S]*http\.port: expected/),
+    });
+  });
 });
 
 describe('millrace start', () => {
