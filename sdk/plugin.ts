@@ -262,7 +262,7 @@ export type {
 } from '../core/ports/store.ts';
 export type { LadderReading, RenditionProfile, Transcoder } from '../core/ports/transcoder.ts';
 export type { Json, Volatile, VolatileEntry } from '../core/ports/volatile.ts';
-export type { PlaybackAliases } from '../core/vod/aliases.ts';
+export { type FindByName, findByName, type PlaybackAliases } from '../core/vod/aliases.ts';
 export type { Vod } from '../core/vod/answer.ts';
 export type { FilmFile } from '../core/vod/film-media.ts';
 export { filmSound } from '../core/vod/film-sound.ts';
@@ -295,6 +295,7 @@ export {
   notReady,
   type Playable,
   type PlaybackInfo,
+  playableFinder,
   playables,
   playbackAliases,
   playbackSchema,
