@@ -1,4 +1,4 @@
-import { type ImageKit, imageFaults, imageNeeds, imageRoutes } from '../../plugins/mux-compat/images.ts';
+import { type ImageKit, imageNeeds, imageRoutes } from '../../plugins/mux-compat/images.ts';
 import {
   definePlugin,
   Elysia,
@@ -18,7 +18,6 @@ export default definePlugin({
   summary: 'what the player of Mux asks for',
   config: Type.Object({ hosts: Type.Record(Type.String(), Type.String(), { default: {} }) }),
   needs: [...imageNeeds],
-  faults: imageFaults,
   hosts: ({ hosts }) => hosts,
   routes: (kit: Kit) =>
     new Elysia().use(imageRoutes(kit as ImageKit, { base: '/mux/image' })).get(

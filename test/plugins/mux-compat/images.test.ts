@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ImageKit, imageFaults, imageNeeds, imageRoutes } from '../../../plugins/mux-compat/images.ts';
+import { type ImageKit, imageNeeds, imageRoutes } from '../../../plugins/mux-compat/images.ts';
 import { definePlugin, type Kit, offer, playbackAliases } from '../../../sdk/plugin.ts';
 import { given, origin, shipped } from '../../stills/given.ts';
 
@@ -12,7 +12,6 @@ const images = definePlugin({
   contract: 3,
   summary: 'pictures at the paths of Mux',
   needs: [...imageNeeds],
-  faults: imageFaults,
   offers: [offer(playbackAliases, () => ({ find: async (alias: string) => aliases.get(alias) }))],
   routes: (kit: Kit) => imageRoutes(kit as ImageKit, { base }),
 });
@@ -90,7 +89,7 @@ describe('thumbnails and animations', () => {
       '__proto__.jpg',
     ];
     for (const path of [...names.map((name) => `${playbackId}/${name}`), 'nobody/thumbnail.jpg'])
-      expect([path, (await ask(`${base}/${path}`)).code]).toEqual([path, 'mux.no_picture']);
+      expect([path, (await ask(`${base}/${path}`)).code]).toEqual([path, 'still.none']);
     for (const query of ['time=x', 'width=-1', 'height=1e9', 'time='])
       expect((await ask(`${base}/${playbackId}/thumbnail.jpg?${query}`)).code).toBe('query.invalid');
   });
