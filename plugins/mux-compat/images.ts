@@ -60,7 +60,7 @@ export function imageRoutes(kit: ImageKit, { base }: { readonly base: string }):
     .get(
       `${base}/:id/:file`,
       ({ request, params }: { request: Request; params: { id: string; file: string } }) =>
-        openly(() => answer(request, params)),
+        openly(() => answer(request, params), { request, kit }),
       says(summary, {
         name: 'getMuxImage',
         isOpen: true,
@@ -90,7 +90,7 @@ export function imageRoutes(kit: ImageKit, { base }: { readonly base: string }):
 const summary =
   'A picture of a stream or an asset: `thumbnail.jpg|png|webp`, `animated.gif|webp`, `storyboard.vtt|json|jpg|png|webp`.';
 
-export type ImageKit = Pick<Kit, 'caller' | 'clock' | 'decide' | 'log' | 'offered' | 'use'>;
+export type ImageKit = Pick<Kit, 'caller' | 'clock' | 'decide' | 'errors' | 'log' | 'offered' | 'use'>;
 
 /** Seconds for which caches may keep where a picture is. */
 const redirectAge = 60;

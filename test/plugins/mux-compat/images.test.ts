@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ImageKit, imageNeeds, imageRoutes } from '../../../plugins/mux-compat/images.ts';
-import { definePlugin, type Kit, offer, playbackAliases } from '../../../sdk/plugin.ts';
+import { definePlugin, type Fault, type Kit, offer, playbackAliases, Type } from '../../../sdk/plugin.ts';
 import { given, origin, shipped } from '../../stills/given.ts';
 
 const base = '/mux/image';
@@ -93,6 +93,19 @@ describe('thumbnails and animations', () => {
     for (const query of ['time=x', 'width=-1', 'height=1e9', 'time='])
       expect((await ask(`${base}/${playbackId}/thumbnail.jpg?${query}`)).code).toBe('query.invalid');
   });
+});
+
+it('errors have the form of the plugin, and are readable by every page', async () => {
+  const schema = Type.Object({ error: Type.String() }, { additionalProperties: false });
+  const answer = ({ code, status }: Fault) => Response.json({ error: code }, { status });
+  const formed = { ...images, errors: { schema, answer } };
+  const { w, ask } = await given({ plugins: [...shipped, formed] });
+  await using _ = w;
+  const { status, headers, text } = await ask(`${base}/nobody/thumbnail.jpg`);
+  expect([status, text]).toEqual([404, '{"error":"still.none"}']);
+  expect([headers.get('access-control-allow-origin'), headers.get('cache-control')]).toEqual([
+    ...['*', 'no-store'],
+  ]);
 });
 
 describe('storyboards', () => {
