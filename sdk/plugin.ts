@@ -64,6 +64,7 @@ export { type FileRoute, fileRoute } from '../core/http/file-route.ts';
 export { hold } from '../core/http/hold.ts';
 export { faultResponse, says } from '../core/http/http.ts';
 export { type Attempt as RequestAttempt, shownOnce } from '../core/http/idempotency.ts';
+export type { InnerCall } from '../core/http/inner-call.ts';
 export { type Call, type KeyedRoutes, keyedRoutes } from '../core/http/keyed.ts';
 export {
   type ListedResource,
@@ -279,10 +280,12 @@ export {
   type AssetReference,
   type AssetSource,
   type Assets,
+  type AssetTerms,
   assetNotFound,
   assetNotReady,
   assetResource,
   assets,
+  assetTerms,
   filmFiles,
   films,
   type NewAsset,
@@ -300,6 +303,7 @@ export {
   playbackAliases,
   playbackSchema,
 } from '../plugins/playback/contract.ts';
+export { type TokenDialect, type TranslatedClaims, tokenDialects } from '../plugins/protection/contract.ts';
 export { type Profile, profileSchema } from '../plugins/renditions/contract.ts';
 export {
   ingestAddresses,
