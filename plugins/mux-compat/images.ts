@@ -78,7 +78,7 @@ export function imageRoutes(kit: ImageKit, { base }: { readonly base: string }):
           304: { description: 'The storyboard has not changed.' },
         },
         faults: [
-          ...[...gateFaults, 'query.invalid', 'playback.not_ready', 'playback.failed'],
+          ...[...gateFaults, 'mux.no_picture', 'query.invalid', 'playback.not_ready', 'playback.failed'],
           ...['still.none', 'still.unavailable', 'still.busy', 'still.failed', 'file.gone', 'file.changed'],
           ...['server.busy', ...storeFaults],
         ],
@@ -91,6 +91,14 @@ const summary =
   'A picture of a stream or an asset: `thumbnail.jpg|png|webp`, `animated.gif|webp`, `storyboard.vtt|json|jpg|png|webp`.';
 
 export type ImageKit = Pick<Kit, 'caller' | 'clock' | 'decide' | 'errors' | 'log' | 'offered' | 'use'>;
+
+/** Error codes of these routes. */
+export const imageFaults = {
+  'mux.no_picture': {
+    status: 404,
+    meaning: 'There is no picture of this name, or nothing with this playback id.',
+  },
+};
 
 /** Seconds for which caches may keep where a picture is. */
 const redirectAge = 60;
@@ -284,7 +292,7 @@ const storyboardSchema = object({
   ),
 });
 
-const noPicture = new Fault('still.none', {
+const noPicture = new Fault('mux.no_picture', {
   status: 404,
   message:
     'There is no picture of this name here. Expected, for example, thumbnail.webp below a playback id.',

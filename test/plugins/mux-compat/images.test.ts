@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ImageKit, imageNeeds, imageRoutes } from '../../../plugins/mux-compat/images.ts';
+import { type ImageKit, imageFaults, imageNeeds, imageRoutes } from '../../../plugins/mux-compat/images.ts';
 import { definePlugin, type Fault, type Kit, offer, playbackAliases, Type } from '../../../sdk/plugin.ts';
 import { given, origin, shipped } from '../../stills/given.ts';
 
@@ -12,6 +12,7 @@ const images = definePlugin({
   contract: 3,
   summary: 'pictures at the paths of Mux',
   needs: [...imageNeeds],
+  faults: imageFaults,
   offers: [offer(playbackAliases, () => ({ find: async (alias: string) => aliases.get(alias) }))],
   routes: (kit: Kit) => imageRoutes(kit as ImageKit, { base }),
 });
@@ -89,7 +90,7 @@ describe('thumbnails and animations', () => {
       '__proto__.jpg',
     ];
     for (const path of [...names.map((name) => `${playbackId}/${name}`), 'nobody/thumbnail.jpg'])
-      expect([path, (await ask(`${base}/${path}`)).code]).toEqual([path, 'still.none']);
+      expect([path, (await ask(`${base}/${path}`)).code]).toEqual([path, 'mux.no_picture']);
     for (const query of ['time=x', 'width=-1', 'height=1e9', 'time='])
       expect((await ask(`${base}/${playbackId}/thumbnail.jpg?${query}`)).code).toBe('query.invalid');
   });
@@ -102,7 +103,7 @@ it('errors have the form of the plugin, and are readable by every page', async (
   const { w, ask } = await given({ plugins: [...shipped, formed] });
   await using _ = w;
   const { status, headers, text } = await ask(`${base}/nobody/thumbnail.jpg`);
-  expect([status, text]).toEqual([404, '{"error":"still.none"}']);
+  expect([status, text]).toEqual([404, '{"error":"mux.no_picture"}']);
   expect([headers.get('access-control-allow-origin'), headers.get('cache-control')]).toEqual([
     ...['*', 'no-store'],
   ]);
