@@ -32,17 +32,17 @@ export function deliveryRoutes(kit: MuxKit): AnyElysia {
   });
   const app = new Elysia()
     .get(
-      `${base}/:file`,
-      ({ request, params }: { request: Request; params: { file: string } }) => {
-        const [, id] = /^([A-Za-z0-9-]{1,64})\.m3u8$/.exec(params.file) ?? [];
+      `${base}/:id`,
+      ({ request, params }: { request: Request; params: { id: string } }) => {
+        const [, id] = /^([A-Za-z0-9-]{1,64})\.m3u8$/.exec(params.id) ?? [];
         return publicly(() => playlist(request, id));
       },
       says('Where the playlist of a playback id is: `{playbackId}.m3u8`.', {
         ...said('getMuxPlaylist'),
-        path: { file: Type.String({ examples: ['6pukxh2m0ydr9h3q.m3u8'] }) },
+        path: { id: Type.String({ examples: ['6pukxh2m0ydr9h3q.m3u8'] }) },
       }),
     )
-    .options(`${base}/:file`, preflight, saysPreflight('preflightMuxPlaylist'));
+    .options(`${base}/:id`, preflight, saysPreflight('preflightMuxPlaylist'));
   for (const name of ['low', 'medium', 'high', 'highest', 'capped-1080p'])
     app.get(
       `${base}/:id/${name}.mp4`,

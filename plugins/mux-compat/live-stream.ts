@@ -1,5 +1,5 @@
 import { derivedId, object, oneOf, optional, Type } from '../../sdk/plugin.ts';
-import { present } from './api.ts';
+import { type Api, present, segment } from './api.ts';
 import type { MuxFields } from './fields.ts';
 import { playbackIdsOf } from './playback-ids.ts';
 
@@ -95,4 +95,9 @@ export function simulcastOf(
 /** The id of the asset that the recording of a session becomes. */
 export function recordingAssetId(sessionId: string): string {
   return derivedId(`recording/${sessionId}`);
+}
+
+/** A parent stream of the caller; a session is none. Fault `stream.not_found` (404). */
+export function streamOf(api: Api, id: string | undefined): Promise<NativeStream> {
+  return api.ask<NativeStream>('GET', `/api/stream/${segment(id)}`);
 }

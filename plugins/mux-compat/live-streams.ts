@@ -16,7 +16,7 @@ import type { MuxKit } from './config.ts';
 import { keyedFaults } from './errors.ts';
 import { announce } from './events.ts';
 import type { MuxFields } from './fields.ts';
-import { liveStreamSchema, type NativeStream, presentLiveStream } from './live-stream.ts';
+import { liveStreamSchema, type NativeStream, presentLiveStream, streamOf } from './live-stream.ts';
 import { pageParameters, rowsOf } from './paging.ts';
 import { dropPlaybackIds, inTurn, newPlaybackIds, policyFor, storePlaybackIds } from './playback-ids.ts';
 import {
@@ -83,7 +83,7 @@ export function liveStreamRoutes(kit: MuxKit): AnyElysia {
     )
     .get(
       `${base}/:id`,
-      keyed(async ({ api, params }) => data(await shown(await get(api, params.id), { kit, api }))),
+      keyed(async ({ api, params }) => data(await shown(await streamOf(api, params.id), { kit, api }))),
       says('A live stream.', said('getMuxLiveStream', one)),
     )
     .patch(
@@ -100,7 +100,7 @@ export function liveStreamRoutes(kit: MuxKit): AnyElysia {
       `${base}/:id/reset-stream-key`,
       keyed(async ({ api, params }) => {
         await api.ask('POST', `/api/stream/${segment(params.id)}/rotate-key`);
-        return data(await shown(await get(api, params.id), { kit, api }), { status: 201 });
+        return data(await shown(await streamOf(api, params.id), { kit, api }), { status: 201 });
       }),
       says('Gives a live stream another stream key.', said('resetMuxStreamKey', one, 201)),
     )
@@ -115,7 +115,7 @@ function switches(kit: MuxKit): AnyElysia {
     keyed(async ({ api, params, principal }) => {
       await api.ask('PATCH', `/api/stream/${segment(params.id)}`, { suspended });
       const type = `video.live_stream.${suspended ? 'disabled' : 'enabled'}` as const;
-      await announce({ type, account: principal.accountId, stream: await get(api, params.id) }, kit);
+      await announce({ type, account: principal.accountId, stream: await streamOf(api, params.id) }, kit);
       return noContent();
     });
   return new Elysia()
@@ -140,10 +140,6 @@ function switches(kit: MuxKit): AnyElysia {
       suspend(false),
       says('Lets it broadcast again.', said('enableMuxLiveStream', nothing, 204)),
     );
-}
-
-export function get(api: Api, id: string | undefined): Promise<NativeStream> {
-  return api.ask<NativeStream>('GET', `/api/stream/${segment(id)}?streamsonly=1`);
 }
 
 async function create({ request, principal, api }: MuxCall, kit: MuxKit): Promise<Response> {
@@ -174,7 +170,7 @@ async function create({ request, principal, api }: MuxCall, kit: MuxKit): Promis
     }));
     await api.ask('PATCH', `/api/stream/${id}`, { mux: { ...stream.mux, simulcast } });
   }
-  const made = targets.length > 0 ? await get(api, id) : stream;
+  const made = targets.length > 0 ? await streamOf(api, id) : stream;
   await announce({ type: 'video.live_stream.created', account, stream: made }, kit);
   return data(await shown(made, { kit, api, isNew: true }), { status: 201 });
 }
@@ -217,7 +213,7 @@ async function update({ request, params, principal, api }: MuxCall, kit: MuxKit)
   const given = await change.read(request);
   policiesIn(given.new_asset_settings ?? {});
   return inTurn(params.id ?? '', async () => {
-    const { mux = {} } = await get(api, params.id);
+    const { mux = {} } = await streamOf(api, params.id);
     const next = settingsIn(given);
     const newAssetSettings = { ...mux.newAssetSettings, ...next.newAssetSettings };
     await api.ask('PATCH', `/api/stream/${segment(params.id)}`, {
@@ -225,14 +221,14 @@ async function update({ request, params, principal, api }: MuxCall, kit: MuxKit)
       ...(given.reconnect_window !== undefined && { holdSeconds: given.reconnect_window }),
       mux: { ...mux, ...next, ...(Object.keys(newAssetSettings).length > 0 && { newAssetSettings }) },
     });
-    const stream = await get(api, params.id);
+    const stream = await streamOf(api, params.id);
     await announce({ type: 'video.live_stream.updated', account: principal.accountId, stream }, kit);
     return data(await shown(stream, { kit, api }));
   });
 }
 
 async function remove({ params, principal, api }: MuxCall, kit: MuxKit): Promise<Response> {
-  const stream = await get(api, params.id);
+  const stream = await streamOf(api, params.id);
   const { accountId: account } = principal;
   await api.ask('DELETE', `/api/stream/${segment(params.id)}`);
   const ids = (stream.mux?.playbackIds ?? []).flatMap(({ id }) => id ?? []);

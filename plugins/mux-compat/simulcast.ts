@@ -12,8 +12,7 @@ import {
 import { data, invalid, type MuxCall, muxRoutes, noContent, notFound, segment } from './api.ts';
 import type { MuxKit } from './config.ts';
 import { keyedFaults } from './errors.ts';
-import { type NativeStream, simulcastOf, simulcastSchema } from './live-stream.ts';
-import { get } from './live-streams.ts';
+import { type NativeStream, simulcastOf, simulcastSchema, streamOf } from './live-stream.ts';
 import { inTurn } from './playback-ids.ts';
 import { maxEntries, passthroughSchema } from './settings.ts';
 
@@ -109,7 +108,7 @@ export function simulcastRoutes(kit: MuxKit): AnyElysia {
     .get(
       `${base}/:target`,
       keyed(async ({ api, params }) =>
-        data(await found(await get(api, params.id), { id: params.target, kit })),
+        data(await found(await streamOf(api, params.id), { id: params.target, kit })),
       ),
       says('A simulcast target.', said('getMuxSimulcastTarget', { 200: answer })),
     )
@@ -130,7 +129,7 @@ async function create({ request, params, api }: MuxCall, kit: MuxKit): Promise<R
   const { passthrough, ...given } = await creation.read(request);
   const push = checkPush(given);
   return inTurn(params.id ?? '', async () => {
-    const { mux = {}, multistream } = await get(api, params.id);
+    const { mux = {}, multistream } = await streamOf(api, params.id);
     const { simulcast = [] } = mux;
     if (simulcast.length >= maxEntries)
       throw invalid(`a live stream has at most ${maxEntries} simulcast targets`);
@@ -139,18 +138,18 @@ async function create({ request, params, api }: MuxCall, kit: MuxKit): Promise<R
     await api.ask('PATCH', path, {
       multistream: { targets: [...known, targetOf({ push, url: given.url })] },
     });
-    const changed = await get(api, params.id);
+    const changed = await streamOf(api, params.id);
     const id =
       changed.multistream?.targets.find((one) => !known.some((before) => before.id === one.id))?.id ?? '';
     const entry = { id, url: given.url, ...(passthrough !== undefined && { passthrough }) };
     await api.ask('PATCH', path, { mux: { ...mux, simulcast: [...simulcast, entry] } });
-    return data(await found(await get(api, params.id), { id, kit }), { status: 201 });
+    return data(await found(await streamOf(api, params.id), { id, kit }), { status: 201 });
   });
 }
 
 async function remove({ params, api }: MuxCall): Promise<Response> {
   return inTurn(params.id ?? '', async () => {
-    const { mux = {}, multistream } = await get(api, params.id);
+    const { mux = {}, multistream } = await streamOf(api, params.id);
     const { simulcast = [] } = mux;
     if (!simulcast.some(({ id }) => id === params.target)) throw notFound('simulcast target');
     const targets = (multistream?.targets ?? []).filter(({ id }) => id !== params.target);
