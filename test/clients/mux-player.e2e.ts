@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request as ask } from 'node:http';
 import { createServer, type Server as HttpsServer } from 'node:https';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +17,9 @@ import { certificates } from '../outbound/certificates.ts';
 
 /** The player as it is published, in a page of another origin, at a domain that stands for this server. */
 const player = readFileSync(join(import.meta.dirname, 'node_modules/@mux/mux-player/dist/mux-player.js'));
+// biome-ignore lint/suspicious/noExplicitAny: its types are checked where all of its calls are
+type Client = any;
+const Mux = createRequire(import.meta.url)('@mux/mux-node').default as new (options: object) => Client;
 const run = promisify(execFile);
 const domain = 'media.millrace.test';
 const page = 'https://page.millrace.test';
@@ -27,8 +31,7 @@ const film = join(folder, 'film.mp4');
 
 beforeAll(async () => {
   await run('ffmpeg', ['-v', 'error', '-y', '-i', 'demo/clip.flv', '-t', '10', '-c', 'copy', film]);
-  const hosts = { [`stream.${domain}`]: '/mux/stream', [`image.${domain}`]: '/mux/image' };
-  const plugins = { [join(import.meta.dirname, 'player-plugin.ts')]: { hosts } };
+  const plugins = { 'mux-compat': { streamHost: `stream.${domain}`, imageHost: `image.${domain}` } };
   server = await startServer({
     env: { MILLRACE_PUBLIC_URL: 'https://api.millrace.test', MILLRACE_PLUGINS: JSON.stringify(plugins) },
   });
@@ -102,14 +105,24 @@ async function open(attributes: Record<string, string>): Promise<Shown> {
   return { page: opened, images, complaints, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** A film by the API of this server, whose public address only the browser reaches. */
-// biome-ignore lint/suspicious/noExplicitAny: answers of all kinds
-async function uploaded(file: string, more: object = {}): Promise<any> {
-  const asked = await server.api.request('POST', '/api/asset/request-upload', { name: 'A film', ...more });
-  const { pathname, search } = new URL(((await asked.json()) as { url: string }).url);
-  const answer = await fetch(`${server.url}${pathname}${search}`, { method: 'PUT', body: Bun.file(file) });
+/** A client of Mux, as it is published, with an API key of this server. */
+async function client() {
+  const made = await server.api.request('POST', '/api/api-token', { name: 'player' });
+  const { id: tokenId, key: tokenSecret } = (await made.json()) as { id: string; key: string };
+  return new Mux({ tokenId, tokenSecret, baseURL: `${server.url}/mux` });
+}
+
+/** A film with a playback id of this policy. The public address of the server is one that only the browser reaches. */
+async function uploaded(mux: Client, policy: 'public' | 'signed'): Promise<string> {
+  const settings = { playback_policy: [policy] };
+  const { id, url } = await mux.video.uploads.create({ cors_origin: '*', new_asset_settings: settings });
+  const { pathname, search } = new URL(url);
+  const answer = await fetch(`${server.url}${pathname}${search}`, { method: 'PUT', body: Bun.file(film) });
   expect(answer.status).toBe(200);
-  return answer.json();
+  const { asset_id } = await mux.video.uploads.retrieve(id);
+  const { playback_ids } = await mux.video.assets.retrieve(asset_id);
+  expect(playback_ids).toMatchObject([{ policy }]);
+  return playback_ids[0].id;
 }
 
 /** Seconds that it has played, once it plays. */
@@ -179,7 +192,7 @@ async function expectStoryboard(shown: Shown, playbackId: string): Promise<void>
 }
 
 it('plays a film, with its poster and its storyboard', async () => {
-  const { playbackId } = await uploaded(film);
+  const playbackId = await uploaded(await client(), 'public');
   await using shown = await open({ 'playback-id': playbackId, preload: 'auto' });
   expect(await imageOf(shown, 'media-poster-image')).toContain(`/${playbackId}/thumbnail.webp`);
   expect(shown.images.get(`/${playbackId}/thumbnail.webp`)).toBe('200 image/webp');
@@ -189,13 +202,50 @@ it('plays a film, with its poster and its storyboard', async () => {
 });
 
 it('plays a live stream, with its poster', async () => {
-  const stream = await server.api.createStream({ name: 'Live' });
-  await using _ = broadcast(server.ingestUrl(stream.streamKey));
-  const { playbackId } = stream;
+  const mux = await client();
+  const stream = await mux.video.liveStreams.create({ playback_policy: ['public'] });
+  await using _ = broadcast(server.ingestUrl(stream.stream_key));
+  const playbackId = stream.playback_ids[0].id;
   const isThere = async () => (await fetch(`${server.url}/hls/${playbackId}/index.m3u8`)).ok;
   await until('the broadcast', isThere, { within: 20_000, every: 100 });
   await using shown = await open({ 'playback-id': playbackId, 'stream-type': 'live' });
   expect(await imageOf(shown, 'media-poster-image')).toContain(`/${playbackId}/thumbnail.webp`);
   await played(shown, 3);
   expect(shown.complaints).toEqual([]);
+});
+
+it('plays a signed film with its tokens, and not without', async () => {
+  const mux = await client();
+  const playbackId = await uploaded(mux, 'signed');
+  const { id: keyId, private_key: keySecret } = await mux.system.signingKeys.create();
+  const sign = (type: string, params: Record<string, string> = {}): Promise<string> =>
+    mux.jwt.signPlaybackId(playbackId, { keyId, keySecret, type, params, expiration: '1h' });
+  const tokens = {
+    'playback-token': await sign('video'),
+    'thumbnail-token': await sign('thumbnail', { time: '3', width: '320' }),
+    'storyboard-token': await sign('storyboard'),
+  };
+  await using shown = await open({ 'playback-id': playbackId, preload: 'auto', ...tokens });
+  expect(await imageOf(shown, 'media-poster-image')).toContain(`/${playbackId}/thumbnail.webp?token=`);
+  await played(shown, 2);
+  await expectStoryboard(shown, playbackId);
+  expect(shown.complaints).toEqual([]);
+
+  await using refused = await open({ 'playback-id': playbackId, preload: 'auto' });
+  const statuses = await refused.page.evaluate(
+    (urls) => Promise.all(urls.map(async (url) => (await fetch(url)).status)),
+    [`image.${domain}/${playbackId}/thumbnail.webp`, `image.${domain}/${playbackId}/storyboard.vtt`].map(
+      (path) => `https://${path}`,
+    ),
+  );
+  expect(statuses).toEqual([403, 403]);
+  const reason = () =>
+    refused.page.evaluate(() => {
+      const { media } = document.querySelector('mux-player') as unknown as { media?: HTMLVideoElement };
+      return media?.error?.message ?? '';
+    });
+  await until('the reason', async () => (await reason()).includes('playback-token'), {
+    within: 20_000,
+    every: 100,
+  });
 });
