@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { anotherAccount } from '../../kit/all-plugins.ts';
+import { ask } from '../../kit/dialect.ts';
 import { clientOf, muxWorld, watch } from './kit.ts';
 
 const streams = '/video/v1/live-streams';
@@ -120,6 +121,11 @@ it('refuses wrong keys, pages, bodies and ids of others in the form of Mux', asy
     'Basic',
     'unauthorized',
   ]);
+  const broken = ['Basic', 'Basic !', 'Basic Og==', `Bearer ${mux.header.slice(6)}`, `${mux.header}x`, `${mux.header} x`];
+  for (const authorization of broken) {
+    const { status, body } = await ask(w, `/mux${streams}`, { headers: { authorization } });
+    expect([authorization, status, body.error.type]).toEqual([authorization, 401, 'unauthorized']);
+  }
   expect((await watch(w, 'video/v1/nothing/at/all')).body.error.type).toBe('not_found');
   expect(w.lines.filter((line) => line.includes('request failed'))).toEqual([]);
 });
@@ -212,4 +218,21 @@ it('has simulcast targets, without their keys', async () => {
   const shown = await mux('GET', `${streams}/${made.id}`);
   expect(shown.body.data.simulcast_targets).toEqual(made.simulcast_targets);
   expect(JSON.stringify([shown.body, w.lines])).not.toContain('secret-one');
+});
+
+it('has host names for playlists and pictures', async () => {
+  const config = { 'mux-compat': { path: '/api-of/mux', streamHost: 'stream.example.com', imageHost: 'image.example.com' } };
+  await using w = await muxWorld({ config });
+  const stream = await w.given.stream();
+  const at = (host: string, path: string) => ask(w, path, { headers: { host } });
+  expect((await at('stream.example.com', `/${stream.playbackId}.m3u8`)).status).toBe(412);
+  await w.given.broadcast(stream);
+  const playlist = await at('stream.example.com', `/${stream.playbackId}.m3u8`);
+  expect([playlist.status, playlist.headers.get('location')]).toEqual([
+    302,
+    `http://localhost:8080/hls/${stream.playbackId}/index.m3u8`,
+  ]);
+  const picture = await at('image.example.com', `/${stream.playbackId}/thumbnail.jpg`);
+  expect(picture.headers.get('location')).toContain(`/hls/${stream.playbackId}/thumbnail.jpg`);
+  expect((await at('localhost:8080', `/mux/${stream.playbackId}.m3u8`)).status).toBe(404);
 });
