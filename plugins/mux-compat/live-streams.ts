@@ -27,7 +27,7 @@ import {
   playbackFields,
   policiesIn,
 } from './settings.ts';
-import { checkPush, pushesOf, targetOf, targetSchema } from './simulcast.ts';
+import { checkPush, dropPushes, pushesOf, targetOf, targetSchema } from './simulcast.ts';
 
 const anything = Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 50 });
 const changeable = {
@@ -233,6 +233,7 @@ async function remove({ params, principal, api }: MuxCall, kit: MuxKit): Promise
   await api.ask('DELETE', `/api/stream/${segment(params.id)}`);
   const ids = (stream.mux?.playbackIds ?? []).flatMap(({ id }) => id ?? []);
   await dropPlaybackIds(ids, { account, resources: kit.resources });
+  await dropPushes(stream.id, kit);
   const { streamKey: _, ...gone } = stream;
   await announce(
     { type: 'video.live_stream.deleted', account, stream: { ...gone, isActive: false }, isGone: true },

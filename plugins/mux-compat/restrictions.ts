@@ -154,6 +154,8 @@ function termsOf({
   allowed_domains: string[];
   allow_no_referrer?: boolean;
 }) {
+  if (allowed_domains.includes('*') && !allow_no_referrer)
+    throw invalid('allow_no_referrer: false goes with named domains only, not with *');
   return { domains: allowed_domains, allowNoReferrer: allow_no_referrer };
 }
 
@@ -174,8 +176,7 @@ export async function restrictionClaims(
   const found = typeof id === 'string' ? await ofAccount(account, kit).find(id) : undefined;
   if (!found) return 'playback_restriction_id: expected the id of a playback restriction of the account.';
   const { domains: names, allowNoReferrer } = found;
-  if (names.includes('*'))
-    return allowNoReferrer ? {} : { origins: ['https://*.invalid'], allowNoOrigin: false };
+  if (names.includes('*')) return {};
   // None is allowed: a list of no names would restrict nothing.
   const origins = names.flatMap((name) => [`https://${name.toLowerCase()}`, `http://${name.toLowerCase()}`]);
   return { origins: origins.length > 0 ? origins : ['https://none.invalid'], allowNoOrigin: allowNoReferrer };

@@ -8,7 +8,11 @@ export const plugins = [...(await allPlugins()), mux as unknown as Plugin];
 
 export interface Client {
   readonly header: string;
-  (method: string, path: string, body?: unknown): Promise<{
+  (
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{
     status: number;
     headers: Headers;
     // biome-ignore lint/suspicious/noExplicitAny: whatever the route answers

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { anotherAccount } from '../../kit/all-plugins.ts';
+import { ask } from '../../kit/dialect.ts';
 import { clientOf, muxWorld, watch } from './kit.ts';
 
 const streams = '/video/v1/live-streams';
@@ -19,7 +20,12 @@ it('creates, shows, lists, changes and deletes live streams', async () => {
   const { id, playback_ids: ids } = data;
   expect(data).toEqual({
     ...{ id, created_at: String(Math.floor(w.now() / 1000)), status: 'idle', latency_mode: 'low' },
-    ...{ max_continuous_duration: 43_200, reconnect_window: 60, passthrough: 'mine', meta: { title: 'Friday' } },
+    ...{
+      max_continuous_duration: 43_200,
+      reconnect_window: 60,
+      passthrough: 'mine',
+      meta: { title: 'Friday' },
+    },
     stream_key: expect.stringMatching(/^[0-9a-z-]{19}$/),
     playback_ids: [{ id: expect.any(String), policy: 'public' }],
     new_asset_settings: { playback_policies: ['signed'], passthrough: 'of the asset' },
@@ -43,7 +49,9 @@ it('pages by number until a page is empty, and filters by status', async () => {
     await w.advance('1s');
   }
   const page = async (query: string) =>
-    (await mux('GET', `${streams}?${query}`)).body.data.map((one: { passthrough: string }) => one.passthrough);
+    (await mux('GET', `${streams}?${query}`)).body.data.map(
+      (one: { passthrough: string }) => one.passthrough,
+    );
   expect([await page('limit=2'), await page('limit=2&page=2'), await page('limit=2&page=3')]).toEqual([
     ['4', '3'],
     ['2', '1'],
@@ -52,11 +60,11 @@ it('pages by number until a page is empty, and filters by status', async () => {
   expect(await page('limit=2&page=4')).toEqual([]);
   const [{ id }] = (await mux('GET', streams)).body.data;
   expect((await mux('PUT', `${streams}/${id}/disable`)).status).toBe(204);
-  expect([await page('status=disabled'), (await page('status=idle')).length, await page('status=active')]).toEqual([
-    ['4'],
-    4,
-    [],
-  ]);
+  expect([
+    await page('status=disabled'),
+    (await page('status=idle')).length,
+    await page('status=active'),
+  ]).toEqual([['4'], 4, []]);
   expect((await mux('PUT', `${streams}/${id}/enable`)).status).toBe(204);
   expect(await page('status=disabled')).toEqual([]);
 });
@@ -81,16 +89,43 @@ it('refuses wrong keys, pages, bodies and ids of others in the form of Mux', asy
     ['GET', `${streams}/%00`],
   ] as const)
     expect([path, await problem(other, method, path)]).toEqual([path, [404, 'not_found']]);
-  for (const query of ['limit=0', 'limit=101', 'page=0', 'page=x', 'limit=100&page=101', 'page=1e9', 'status=x', 'stream_key=a'])
-    expect([query, await problem(mux, 'GET', `${streams}?${query}`)]).toEqual([query, [400, 'invalid_parameters']]);
+  for (const query of [
+    'limit=0',
+    'limit=101',
+    'page=0',
+    'page=x',
+    'limit=100&page=101',
+    'page=1e9',
+    'status=x',
+    'stream_key=a',
+  ])
+    expect([query, await problem(mux, 'GET', `${streams}?${query}`)]).toEqual([
+      query,
+      [400, 'invalid_parameters'],
+    ]);
   expect(await problem(mux, 'POST', streams, '{')).toEqual([400, 'invalid_parameters']);
   expect(await problem(mux, 'POST', streams, { nothing: 1 })).toEqual([422, 'invalid_parameters']);
-  expect(await problem(mux, 'POST', streams, { playback_policy: ['drm'] })).toEqual([400, 'invalid_parameters']);
-  expect(await problem(mux, 'POST', streams, { passthrough: 'x'.repeat(256) })).toEqual([422, 'invalid_parameters']);
+  expect(await problem(mux, 'POST', streams, { playback_policy: ['drm'] })).toEqual([
+    400,
+    'invalid_parameters',
+  ]);
+  expect(await problem(mux, 'POST', streams, { passthrough: 'x'.repeat(256) })).toEqual([
+    422,
+    'invalid_parameters',
+  ]);
   const many = { playback_policy: Array(21).fill('public') };
   expect(await problem(mux, 'POST', streams, many)).toEqual([422, 'invalid_parameters']);
   const none = await watch(w, `video/v1/live-streams`);
-  expect([none.status, none.headers.get('www-authenticate'), none.body.error.type]).toEqual([401, 'Basic', 'unauthorized']);
+  expect([none.status, none.headers.get('www-authenticate'), none.body.error.type]).toEqual([
+    401,
+    'Basic',
+    'unauthorized',
+  ]);
+  const broken = ['Basic', 'Basic !', 'Basic Og==', `Bearer ${mux.header.slice(6)}`, `${mux.header}x`, `${mux.header} x`];
+  for (const authorization of broken) {
+    const { status, body } = await ask(w, `/mux${streams}`, { headers: { authorization } });
+    expect([authorization, status, body.error.type]).toEqual([authorization, 401, 'unauthorized']);
+  }
   expect((await watch(w, 'video/v1/nothing/at/all')).body.error.type).toBe('not_found');
   expect(w.lines.filter((line) => line.includes('request failed'))).toEqual([]);
 });
@@ -99,7 +134,9 @@ it('asks the access rules of the key for what it does', async () => {
   await using w = await muxWorld();
   const all = await clientOf(w);
   const { id } = (await all('POST', streams, { playback_policy: ['public'] })).body.data;
-  const reader = await clientOf(w, { access: { rules: [{ resources: ['stream', 'stream/:id', 'stream/:id/sessions'], methods: ['get'] }] } });
+  const reader = await clientOf(w, {
+    access: { rules: [{ resources: ['stream', 'stream/:id', 'stream/:id/sessions'], methods: ['get'] }] },
+  });
   const read = await reader('GET', `${streams}/${id}`);
   expect([read.status, read.body.data.stream_key]).toEqual([200, undefined]);
   for (const [method, path] of [
@@ -112,7 +149,10 @@ it('asks the access rules of the key for what it does', async () => {
     ['POST', '/video/v1/playback-restrictions'],
     ['GET', '/system/v1/webhooks'],
   ] as const)
-    expect([path, (await reader(method, path, method === 'POST' ? {} : undefined)).status]).toEqual([path, 403]);
+    expect([path, (await reader(method, path, method === 'POST' ? {} : undefined)).status]).toEqual([
+      path,
+      403,
+    ]);
 });
 
 it('has playback ids: public and signed, with a policy that follows them', async () => {
@@ -122,7 +162,10 @@ it('has playback ids: public and signed, with a policy that follows them', async
   const policy = async () => (await w.request('GET', `/api/stream/${id}`)).body.playbackPolicy;
   expect(await policy()).toEqual({ type: 'signed' });
   const added = await mux('POST', `${streams}/${id}/playback-ids`, { policy: 'public' });
-  expect(added).toMatchObject({ status: 201, body: { data: { policy: 'public', id: expect.stringMatching(/^[a-z0-9]{24}$/) } } });
+  expect(added).toMatchObject({
+    status: 201,
+    body: { data: { policy: 'public', id: expect.stringMatching(/^[a-z0-9]{24}$/) } },
+  });
   expect(await policy()).toEqual({ type: 'public' });
   const open = added.body.data.id;
   expect((await mux('GET', `/video/v1/playback-ids/${open}`)).body).toEqual({
@@ -148,7 +191,8 @@ it('has playback ids: public and signed, with a policy that follows them', async
   expect((await mux('GET', `/video/v1/playback-ids/${open}`)).status).toBe(404);
   const other = await clientOf(w, { accountId: (await anotherAccount(w)).id });
   expect((await other('GET', `/video/v1/playback-ids/${ids[0].id}`)).status).toBe(404);
-  for (let n = 1; n < 20; n += 1) expect((await mux('POST', `${streams}/${id}/playback-ids`, {})).status).toBe(201);
+  for (let n = 1; n < 20; n += 1)
+    expect((await mux('POST', `${streams}/${id}/playback-ids`, {})).status).toBe(201);
   expect((await mux('POST', `${streams}/${id}/playback-ids`, {})).status).toBe(400);
 });
 
@@ -157,10 +201,15 @@ it('has simulcast targets, without their keys', async () => {
   const mux = await clientOf(w);
   const first = { url: 'rtmp://push.example.com/app', stream_key: 'secret-one', passthrough: 'a' };
   const made = (await mux('POST', streams, { simulcast_targets: [first] })).body.data;
-  expect(made.simulcast_targets).toEqual([{ id: expect.any(String), url: first.url, status: 'idle', passthrough: 'a' }]);
+  expect(made.simulcast_targets).toEqual([
+    { id: expect.any(String), url: first.url, status: 'idle', passthrough: 'a' },
+  ]);
   const path = `${streams}/${made.id}/simulcast-targets`;
   const second = await mux('POST', path, { url: 'rtmps://other.example.com/app/', stream_key: 'secret-two' });
-  expect(second).toMatchObject({ status: 201, body: { data: { status: 'idle', url: 'rtmps://other.example.com/app/' } } });
+  expect(second).toMatchObject({
+    status: 201,
+    body: { data: { status: 'idle', url: 'rtmps://other.example.com/app/' } },
+  });
   const { id } = second.body.data;
   expect((await mux('GET', `${path}/${id}`)).body.data).toEqual(second.body.data);
   expect((await mux('POST', path, { url: 'https://x.example.com' })).status).toBe(400);
@@ -169,4 +218,21 @@ it('has simulcast targets, without their keys', async () => {
   const shown = await mux('GET', `${streams}/${made.id}`);
   expect(shown.body.data.simulcast_targets).toEqual(made.simulcast_targets);
   expect(JSON.stringify([shown.body, w.lines])).not.toContain('secret-one');
+});
+
+it('has host names for playlists and pictures', async () => {
+  const config = { 'mux-compat': { path: '/api-of/mux', streamHost: 'stream.example.com', imageHost: 'image.example.com' } };
+  await using w = await muxWorld({ config });
+  const stream = await w.given.stream();
+  const at = (host: string, path: string) => ask(w, path, { headers: { host } });
+  expect((await at('stream.example.com', `/${stream.playbackId}.m3u8`)).status).toBe(412);
+  await w.given.broadcast(stream);
+  const playlist = await at('stream.example.com', `/${stream.playbackId}.m3u8`);
+  expect([playlist.status, playlist.headers.get('location')]).toEqual([
+    302,
+    `http://localhost:8080/hls/${stream.playbackId}/index.m3u8`,
+  ]);
+  const picture = await at('image.example.com', `/${stream.playbackId}/thumbnail.jpg`);
+  expect(picture.headers.get('location')).toContain(`/hls/${stream.playbackId}/thumbnail.jpg`);
+  expect((await at('localhost:8080', `/mux/${stream.playbackId}.m3u8`)).status).toBe(404);
 });
