@@ -190,12 +190,15 @@ export const conversion = section({
 });
 
 export const stills = section({
-  running: limitSchema('Thumbnails and storyboards that are made concurrently. Further ones wait.', {
-    default: 2,
-    unit: 'pictures',
-  }),
+  running: limitSchema(
+    'Thumbnails, animations and storyboards that are made concurrently. Further ones wait.',
+    {
+      default: 2,
+      unit: 'pictures',
+    },
+  ),
   deadline: durationSchema(
-    'Time for one picture, four times as long for a storyboard; then 503 `still.failed`. At least 1s.',
+    'Time for one picture, four times as long for a storyboard or an animation; then 503 `still.failed`. At least 1s.',
     { default: '10s', atLeast: '1s' },
   ),
   memory: limitSchema('Pictures kept in memory. Beyond it those used longest ago are made again.', {

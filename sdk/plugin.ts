@@ -64,6 +64,7 @@ export { type FileRoute, fileRoute } from '../core/http/file-route.ts';
 export { hold } from '../core/http/hold.ts';
 export { faultResponse, says } from '../core/http/http.ts';
 export { type Attempt as RequestAttempt, shownOnce } from '../core/http/idempotency.ts';
+export type { InnerCall } from '../core/http/inner-call.ts';
 export { type Call, type KeyedRoutes, keyedRoutes } from '../core/http/keyed.ts';
 export {
   type ListedResource,
@@ -262,7 +263,7 @@ export type {
 } from '../core/ports/store.ts';
 export type { LadderReading, RenditionProfile, Transcoder } from '../core/ports/transcoder.ts';
 export type { Json, Volatile, VolatileEntry } from '../core/ports/volatile.ts';
-export type { PlaybackAliases } from '../core/vod/aliases.ts';
+export { type FindByName, findByName, type PlaybackAliases } from '../core/vod/aliases.ts';
 export type { Vod } from '../core/vod/answer.ts';
 export type { FilmFile } from '../core/vod/film-media.ts';
 export { filmSound } from '../core/vod/film-sound.ts';
@@ -279,10 +280,12 @@ export {
   type AssetReference,
   type AssetSource,
   type Assets,
+  type AssetTerms,
   assetNotFound,
   assetNotReady,
   assetResource,
   assets,
+  assetTerms,
   filmFiles,
   films,
   type NewAsset,
@@ -295,10 +298,12 @@ export {
   notReady,
   type Playable,
   type PlaybackInfo,
+  playableFinder,
   playables,
   playbackAliases,
   playbackSchema,
 } from '../plugins/playback/contract.ts';
+export { type TokenDialect, type TranslatedClaims, tokenDialects } from '../plugins/protection/contract.ts';
 export { type Profile, profileSchema } from '../plugins/renditions/contract.ts';
 export {
   ingestAddresses,

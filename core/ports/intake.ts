@@ -103,8 +103,10 @@ export interface PartialFile extends NewPartialFile {
 }
 
 export interface AppendOptions {
-  /** Announced length of the body, to reserve room. */
+  /** Announced length of what is new in the body, to reserve room. */
   readonly expected?: number;
+  /** Bytes at the beginning of the body that the file has already: they are read and dropped. Default: none. */
+  readonly skip?: number;
   /** Lowest speed of this body, as in `ReceiveOptions`. */
   readonly least?: Pace;
   readonly signal: AbortSignal;

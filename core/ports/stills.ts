@@ -1,10 +1,10 @@
 /**
- * JPEGs of fragmented mp4: one picture, or many on one sheet. Decoded in other processes, made once for all who ask at the same time,
+ * Pictures of fragmented mp4: one, many on one sheet, or an animation. Decoded in other processes, made once for all who ask at the same time,
  * and kept in memory for a while. Number, time and size are bounded. Pictures of broadcasts come first, then those of who has had
  * the fewest.
  *
  * Faults: `still.none` (404: there is no picture in it, it cannot be decoded, or is too large to be), `still.unavailable` (503:
- * there is no ffmpeg), `still.busy` (503: too much is being made, or waits), `still.failed` (503: it took too long, or broke). What
+ * there is no ffmpeg, or it does not write the format), `still.busy` (503: too much is being made, or waits), `still.failed` (503: it took too long, or broke). What
  * `open` and `read` throw is thrown as it is.
  */
 export interface Stills {
@@ -42,13 +42,21 @@ export interface StillOrder {
 }
 
 export interface StillStore {
-  /** The JPEG; undefined, or what is none: it is made. */
+  /** The picture; undefined, or what is none: it is made. */
   load(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer> | undefined>;
   /** The picture is answered whether this succeeds or not. */
   save(bytes: Uint8Array): Promise<void>;
 }
 
+/** Media types are those of `image/`. */
+export const stillFormats = ['jpeg', 'png', 'webp', 'gif'] as const;
+export type StillFormat = (typeof stillFormats)[number];
+
 export interface StillMedia {
+  /** Default: `jpeg`. A sheet is always one. */
+  readonly format?: StillFormat;
+  /** It is an animation (`webp` or `gif`), and the pictures are segments that follow each other. */
+  readonly motion?: StillMotion;
   /** What was made of an equal version is still right. */
   readonly version?: string;
   /** In the order of the sheet, by rows; one alone is the whole picture. */
@@ -59,7 +67,17 @@ export interface StillMedia {
   readonly height: number;
 }
 
+/** Seconds from the first picture of the first segment. */
+export interface StillMotion {
+  readonly from: number;
+  readonly to: number;
+  /** Pictures a second. */
+  readonly fps: number;
+}
+
 export interface StillPicture {
+  /** Of an animation: when its segment begins, in seconds as in `StillMotion`. Default: 0. */
+  readonly begins?: number;
   /** Where it may be, the best first: the first of them that has any picture counts. */
   readonly sources: readonly StillSource[];
 }
@@ -94,7 +112,7 @@ export interface StillInit {
 }
 
 export interface Still {
-  /** JPEG. Shared by all who get it: nobody changes it. */
+  /** In the format that was asked for. Shared by all who get it: nobody changes it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Of the whole picture, pixels. */
   readonly width: number;

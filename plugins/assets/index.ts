@@ -1,3 +1,4 @@
+import { Elysia } from 'elysia';
 import { exampleId } from '../../core/base/ids.ts';
 import { documentBytes, storedKinds, usages } from '../../core/http/account-limits.ts';
 import { authenticator } from '../../core/http/auth.ts';
@@ -22,6 +23,7 @@ import { type AssetsKit, config } from './config.ts';
 import { assetResource, assets, bytesOf, filmFiles, films } from './contract.ts';
 import { importFaults } from './imports/faults.ts';
 import { importKind } from './imports/request.ts';
+import { rangedNodeRoutes } from './ranges/put.ts';
 import { tusNodeRoutes } from './tus/routes.ts';
 import { TusUploads } from './tus/uploads.ts';
 import { uploadFaults } from './uploads/faults.ts';
@@ -80,7 +82,7 @@ export default definePlugin({
   },
   reactions: fileReactions,
   routes,
-  nodeRoutes: tusNodeRoutes,
+  nodeRoutes: (kit) => new Elysia().use(tusNodeRoutes(kit)).use(rangedNodeRoutes(kit)),
   start(kit) {
     kit.provide(assets, making(kit, { places: assetPlaces(kit) }));
     const { blobs, clock } = kit;

@@ -61,3 +61,22 @@ export type Policy = Static<typeof shownPolicy>;
 
 /** The policy of the deployment. Offered by the plugin whose config has it. */
 export const deploymentPolicy = collection<Policy>('protection.deployment-policy');
+
+/** How tokens of another platform are read, for a plugin that speaks its API. They are signed with the signing keys of the account. */
+export interface TokenDialect {
+  /**
+   * The claims in our words, once their signature is found good; undefined for what is none of its own; a text where they cannot be
+   * translated, which the owner is told. Asked whenever a token is used, not for each part of a video.
+   */
+  translate(
+    claims: Readonly<Record<string, unknown>>,
+    options: { readonly account: string },
+  ): Promise<TranslatedClaims | string | undefined>;
+}
+
+export interface TranslatedClaims {
+  readonly claims: Record<string, unknown>;
+}
+
+/** With one of these, a token may name its key (`kid`) in its claims. */
+export const tokenDialects = collection<TokenDialect>('protection.token-dialects');

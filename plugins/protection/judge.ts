@@ -194,9 +194,14 @@ function carries(what: PlayQuestion['what'], file: string): boolean {
   return what === 'playlist' || file.endsWith('.vtt');
 }
 
-function extraOf({ origins, cidrs, countries }: Claims): PassExtra | undefined {
+function extraOf({ origins, allowNoOrigin, cidrs, countries }: Claims): PassExtra | undefined {
   if (!origins && !cidrs && !countries) return undefined;
-  return { ...(origins && { origins }), ...(cidrs && { cidrs }), ...(countries && { countries }) };
+  return {
+    ...(origins && { origins }),
+    ...(allowNoOrigin && { allowNoOrigin }),
+    ...(cidrs && { cidrs }),
+    ...(countries && { countries }),
+  };
 }
 
 function refusal(rule: string, reason: string): Misfit {

@@ -39,6 +39,7 @@ export interface Pass {
 
 export interface PassExtra {
   readonly origins?: readonly string[];
+  readonly allowNoOrigin?: boolean;
   readonly cidrs?: readonly string[];
   readonly countries?: readonly string[];
   /** What the viewer sent, for the webhook of the owner. */

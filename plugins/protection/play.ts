@@ -5,7 +5,7 @@ import type { PlayDecision, PlayQuestion, PlaySubject } from '../../core/plugin/
 import { services } from '../../core/plugin/services.ts';
 import { accounts } from '../accounts/contract.ts';
 import type { ProtectionKit } from './config.ts';
-import { deploymentPolicy, type Policy } from './contract.ts';
+import { deploymentPolicy, type Policy, tokenDialects } from './contract.ts';
 import { countryOf } from './countries.ts';
 import { type Asked, type Court, isMisfit, type Judgement, judge, type Misfit } from './judge.ts';
 import { Passes } from './pass.ts';
@@ -40,7 +40,7 @@ export function protectionOf(kit: ProtectionKit): Protection & { readonly told: 
     session: milliseconds(kit.config.session),
     hasKey: (account, keyId) => keys.has(account, keyId),
     hasApiKey: (keyId) => apiKeys.get(keyId, () => kit.use(authenticator).exists(keyId)),
-    verify: tokenVerifier(kit, { keys }),
+    verify: tokenVerifier(kit, { keys, dialects: kit.offered(tokenDialects) }),
     ask: (policy, question) => ask({ ...question, ...webhookOf(policy, { question, kit }) }),
   };
   const protection = { court, watched: watchedFinder(kit), told: new Map<string, number>() };

@@ -3,6 +3,7 @@ import { compactVerify, errors } from 'jose';
 import { ByteLru } from '../../core/base/byte-lru.ts';
 import { cidr } from '../../core/base/cidr.ts';
 import { type Audience, audiences } from './audience.ts';
+import type { TokenDialect, TranslatedClaims } from './contract.ts';
 import { isOriginPattern } from './fits.ts';
 import type { AccountKeys, FoundKey } from './signing-keys.ts';
 import { algorithms } from './verification-key.ts';
@@ -19,6 +20,8 @@ export interface Claims {
   readonly notBefore?: number;
   readonly issuedAt?: number;
   readonly origins?: readonly string[];
+  /** With `origins`: also players that name none. */
+  readonly allowNoOrigin?: boolean;
   readonly cidrs?: readonly string[];
   readonly countries?: readonly string[];
   readonly maxHeight?: number;
@@ -66,10 +69,13 @@ const entryBytes = 600;
  * Verifies tokens (JWT, RFC 7519) signed with ES256 or RS256. A token that was verified costs no second signature while its key is
  * the same; its times are looked at each time.
  */
-export function tokenVerifier(_kit: unknown, { keys }: { keys: Pick<AccountKeys, 'find'> }): VerifyToken {
+export function tokenVerifier(
+  _kit: unknown,
+  { keys, dialects = [] }: { keys: Pick<AccountKeys, 'find'>; dialects?: readonly TokenDialect[] },
+): VerifyToken {
   const verified = new ByteLru<Verified>({ bytes: cacheBytes });
   return async (text, { account, now }) => {
-    const header = headerOf(text);
+    const header = headerOf(text, { isKidInClaims: dialects.length > 0 });
     if ('problem' in header) return header;
     const { alg, kid } = header;
     const key = await keys.find(account, kid);
@@ -79,12 +85,12 @@ export function tokenVerifier(_kit: unknown, { keys }: { keys: Pick<AccountKeys,
     const place = hash('sha256', `${account} ${text}`, 'base64url');
     const before = verified.get(place, now);
     if (before?.key === key.key) return inTime(before.claims, now) ?? before;
-    const read = await claimsIn(text, key);
+    const read = await claimsIn(text, { key, account, dialects });
     if ('problem' in read) return read;
-    const { claims } = read;
+    const { claims, isLasting } = read;
     const late = inTime(claims, now);
     const until = (claims.expiresAt + leeway) * 1000;
-    if (!late || late.problem.rule === 'token.not_yet')
+    if (isLasting && (!late || late.problem.rule === 'token.not_yet'))
       verified
         .reserve(entryBytes + 2 * text.length)
         ?.keep(place, { key: key.key, claims, firstSeen: now }, { until });
@@ -108,14 +114,22 @@ function refused(rule: string, reason: string): Problem {
 const compact = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 const maxKid = 200;
 
-function headerOf(text: string): { readonly alg: string; readonly kid: string } | Problem {
+/** `isKidInClaims`: where the header names no key, the claims may: their signature is checked with it. */
+function headerOf(
+  text: string,
+  { isKidInClaims }: { isKidInClaims: boolean },
+): { readonly alg: string; readonly kid: string } | Problem {
   if (text.length > maxTokenLength)
     return refused('token.malformed', `The token has more than ${maxTokenLength} characters.`);
   if (!compact.test(text))
     return refused('token.malformed', 'The token is no JWT: expected three parts of base64url.');
   const header = jsonOf(Buffer.from(text.slice(0, text.indexOf('.')), 'base64url'));
   if (!header) return refused('token.malformed', 'The header of the token is no JSON object.');
-  const { alg, kid, crit, b64 } = header;
+  const { alg, crit, b64 } = header;
+  const kid =
+    header.kid === undefined && isKidInClaims
+      ? jsonOf(Buffer.from(text.split('.')[1] ?? '', 'base64url'))?.kid
+      : header.kid;
   if (!algorithms.some((one) => one === alg))
     return refused('token.malformed', `alg: expected ${algorithms.join(' or ')} in the header.`);
   if (crit !== undefined || b64 !== undefined)
@@ -129,7 +143,10 @@ function headerOf(text: string): { readonly alg: string; readonly kid: string } 
 }
 
 /** The claims of a token whose signature is good. */
-async function claimsIn(text: string, key: FoundKey): Promise<{ claims: Claims } | Problem> {
+async function claimsIn(
+  text: string,
+  { key, account, dialects }: { key: FoundKey; account: string; dialects: readonly TokenDialect[] },
+): Promise<{ claims: Claims; isLasting: boolean } | Problem> {
   let payload: Uint8Array;
   try {
     ({ payload } = await compactVerify(text, key.key, { algorithms: [key.algorithm] }));
@@ -141,9 +158,23 @@ async function claimsIn(text: string, key: FoundKey): Promise<{ claims: Claims }
   }
   const given = jsonOf(payload);
   if (!given) return refused('token.malformed', 'The claims of the token are no JSON object.');
-  const problem = claimProblem(given);
+  const read = await translated(given, { account, dialects });
+  if (typeof read === 'string') return refused('token.claims', read);
+  const problem = claimProblem(read?.claims ?? given);
   if (problem !== undefined) return refused('token.claims', problem);
-  return { claims: claimsOf(given, key) };
+  return { claims: claimsOf(read?.claims ?? given, key), isLasting: read === undefined };
+}
+
+/** What a dialect makes of claims. Undefined: they are ours. */
+async function translated(
+  given: Record<string, unknown>,
+  { account, dialects }: { account: string; dialects: readonly TokenDialect[] },
+): Promise<TranslatedClaims | string | undefined> {
+  for (const dialect of dialects) {
+    const read = await dialect.translate(given, { account });
+    if (read !== undefined) return read;
+  }
+  return undefined;
 }
 
 /** An object of JSON in UTF-8. Of a member that is there twice, the last counts (RFC 7519 §4). */
@@ -163,6 +194,7 @@ const optionalClaims: readonly [string, (value: unknown) => boolean, string][] =
   ['iat', isTime, 'a time in seconds since 1970'],
   ['aud', isAudience, `"playback", or a list of ${audiences.join(', ')}`],
   ['origins', listOf(isOrigin), `1 to ${maxEntries} origins such as https://www.example.com`],
+  ['allowNoOrigin', (value) => typeof value === 'boolean', 'true or false'],
   ['cidrs', listOf(isBlock), `1 to ${maxEntries} blocks such as 192.0.2.0/24`],
   ['countries', listOf(isCountry), `1 to ${maxEntries} countries such as DE`],
   ['maxHeight', isHeight, `a whole number from 1 to ${maxMaxHeight}`],
@@ -180,12 +212,14 @@ function claimProblem(given: Record<string, unknown>): string | undefined {
 }
 
 function claimsOf(given: Record<string, unknown>, { id }: FoundKey): Claims {
-  const { sub, exp, nbf, iat, aud, origins, cidrs, countries, maxHeight, viewer } = given;
+  const { sub, exp, nbf, iat, aud, origins, allowNoOrigin } = given;
+  const { cidrs, countries, maxHeight, viewer } = given;
   return {
     ...{ keyId: id, subject: sub as string, audience: audienceIn(aud), expiresAt: Math.floor(exp as number) },
     ...(nbf !== undefined && { notBefore: Math.ceil(nbf as number) }),
     ...(iat !== undefined && { issuedAt: Math.floor(iat as number) }),
     ...(origins !== undefined && { origins: origins as string[] }),
+    ...(allowNoOrigin !== undefined && { allowNoOrigin: allowNoOrigin as boolean }),
     ...(cidrs !== undefined && { cidrs: cidrs as string[] }),
     ...(countries !== undefined && { countries: countries as string[] }),
     ...(maxHeight !== undefined && { maxHeight: maxHeight as number }),

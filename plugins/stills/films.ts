@@ -7,12 +7,18 @@ import type { FilmMedia } from '../../core/vod/film-media.ts';
 import type { IndexedFilm } from '../../core/vod/films.ts';
 
 /** Files below the address of a broadcast or a film. */
-export const thumbnailName = 'thumbnail.jpg';
+export const thumbnailFormats = ['jpeg', 'png', 'webp'] as const;
+export type ThumbnailFormat = (typeof thumbnailFormats)[number];
+export const thumbnailName = thumbnailOf('jpeg');
 export const storyboardName = 'storyboard.jpg';
 export const cuesName = 'storyboard.vtt';
 
 /** Largest side of a thumbnail, pixels. Its shape is kept, and it is never enlarged. */
 export const thumbnailBox = 640;
+
+export function thumbnailOf(format: ThumbnailFormat): string {
+  return `thumbnail.${format === 'jpeg' ? 'jpg' : format}`;
+}
 
 /** Codes that a picture is refused with. */
 export const stillFaults = ['still.none', 'still.unavailable', 'still.busy', 'still.failed'] as const;

@@ -5,7 +5,9 @@ import { offer } from '../../core/plugin/token.ts';
 import { type StillCounts, stillKinds } from '../../core/ports/stills.ts';
 import { filmFiles } from '../assets/contract.ts';
 import { liveFiles } from '../streams/contract.ts';
+import { animation, animationFormats } from './animated.ts';
 import { assetFields, streamFields } from './fields.ts';
+import { thumbnailFormats } from './films.ts';
 import { liveThumbnail } from './live.ts';
 import { storyboard, storyboardCues } from './storyboard.ts';
 import { filmThumbnail } from './thumbnail.ts';
@@ -13,12 +15,13 @@ import { filmThumbnail } from './thumbnail.ts';
 /** Pictures of broadcasts and films. */
 export default definePlugin({
   id: 'stills',
-  summary: 'thumbnails of broadcasts and assets, storyboards of assets',
+  summary: 'thumbnails of broadcasts and assets, animations and storyboards of assets',
   needs: [services.media, services.stills],
   derives: [streamFields, assetFields] as readonly Derivation<Kit>[],
   offers: [
-    offer(liveFiles, liveThumbnail),
-    offer(filmFiles, filmThumbnail),
+    ...thumbnailFormats.map((format) => offer(liveFiles, (kit: Kit) => liveThumbnail(format, kit))),
+    ...thumbnailFormats.map((format) => offer(filmFiles, (kit: Kit) => filmThumbnail(format, kit))),
+    ...animationFormats.map((format) => offer(filmFiles, (kit: Kit) => animation(format, kit))),
     offer(filmFiles, storyboard),
     offer(filmFiles, storyboardCues),
   ],

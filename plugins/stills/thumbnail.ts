@@ -1,16 +1,16 @@
-import { Type } from '@sinclair/typebox';
-import { invalidQuery } from '../../core/http/query.ts';
 import type { Kit } from '../../core/plugin/plugin.ts';
 import { services } from '../../core/plugin/services.ts';
 import type { FilmFile } from '../../core/vod/film-media.ts';
+import { boxAsked, mostSide, pictureQuery, secondsAsked } from './asked.ts';
 import {
   fileOf,
   filmSource,
   segmentAt,
   sharesOf,
   stillFaults,
+  type ThumbnailFormat,
   thumbnailBox,
-  thumbnailName,
+  thumbnailOf,
 } from './films.ts';
 
 /** Seconds: the latest moment that a thumbnail shows if no `time` is named; otherwise a tenth of the film. */
@@ -18,33 +18,33 @@ const maxOpening = 10;
 /** Segments before the asked one that are searched where a film has sound alone. */
 const maxLookBack = 8;
 
-/** `thumbnail.jpg?time=`: the picture that a player shows at that moment. */
-export function filmThumbnail(kit: Pick<Kit, 'use' | 'caller'>): FilmFile {
+/** `thumbnail.jpg?time=`, and the same as PNG and WebP: the picture that a player shows at that moment. */
+export function filmThumbnail(format: ThumbnailFormat, kit: Pick<Kit, 'use' | 'caller'>): FilmFile {
   const stills = kit.use(services.stills);
+  const type = `image/${format}`;
   return {
-    name: thumbnailName,
-    type: 'image/jpeg',
-    query: {
-      time: Type.Number({
-        minimum: 0,
-        description:
-          'Of `thumbnail.jpg`: the moment in seconds; beyond the end, the last picture. Default: a tenth of the film, at most 10 s.',
-        examples: [12.5],
-      }),
-    },
+    name: thumbnailOf(format),
+    type,
+    query: pictureQuery,
     faults: [...stillFaults, 'query.invalid', 'file.gone'],
     async answer(film, { request, media }) {
       const { sha256 } = film.video;
       const { index } = media;
-      const asked = timeAsked(new URL(request.url).searchParams);
+      const query = new URL(request.url).searchParams;
+      const asked = secondsAsked(query, 'time');
+      const box = boxAsked(query, { usual: thumbnailBox, most: mostSide });
+      const isOneOfMany = asked !== undefined || query.has('width') || query.has('height');
       const times = index.starts;
       const ms = Math.floor(Math.min(asked ?? usual(times), times[index.count]) * 1000 + 1e-6);
+      const isPlain = format === 'jpeg' && box.width === thumbnailBox && box.height === thumbnailBox;
+      const form = isPlain ? '' : `/${format}-${box.width}-${box.height}`;
       const still = await stills.make({
-        ...{ kind: 'asset', key: `film/${sha256}/${ms}` },
+        ...{ kind: 'asset', key: `film/${sha256}/${ms}${form}` },
         // Requests for thousands of moments must not crowd out the default picture.
-        of: asked === undefined ? `film/${sha256}/poster` : `film/${sha256}`,
-        isOneOfMany: asked !== undefined,
-        ...(index.count > 0 && { segment: `film/${sha256}/segment/${segmentAt(times, ms / 1000)}` }),
+        ...{ of: isOneOfMany ? `film/${sha256}` : `film/${sha256}/poster`, isOneOfMany },
+        // Those of one process are alike.
+        ...(isPlain &&
+          index.count > 0 && { segment: `film/${sha256}/segment/${segmentAt(times, ms / 1000)}` }),
         ...sharesOf(film, { request, kit }),
         open: () => {
           if (index.count === 0) return undefined;
@@ -53,20 +53,12 @@ export function filmThumbnail(kit: Pick<Kit, 'use' | 'caller'>): FilmFile {
           const sources = [filmSource(media, { number, at: at - times[number] })];
           for (let back = 1; back <= maxLookBack && back <= number; back += 1)
             sources.push(filmSource(media, { number: number - back, at: Number.MAX_SAFE_INTEGER }));
-          return { pictures: [{ sources }], columns: 1, width: thumbnailBox, height: thumbnailBox };
+          return { pictures: [{ sources }], columns: 1, ...box, format };
         },
       });
-      return fileOf(request, { body: still.bytes, etag: still.etag, type: 'image/jpeg' });
+      return fileOf(request, { body: still.bytes, etag: still.etag, type });
     },
   };
-}
-
-/** Seconds. 422 `query.invalid`. */
-function timeAsked(query: URLSearchParams): number | undefined {
-  const text = query.get('time');
-  if (text === null) return undefined;
-  if (!/^\d{1,15}(\.\d{1,20})?$/.test(text)) throw invalidQuery('time: expected seconds, such as 12.5');
-  return Number(text);
 }
 
 function usual(times: Float64Array): number {

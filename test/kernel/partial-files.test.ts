@@ -104,6 +104,23 @@ describe('a partial file', () => {
     expect((await p.files()).filter((name) => !name.endsWith('.upload'))).toEqual(['adopted']);
   });
 
+  it('drops the beginning of a body that it has already', async () => {
+    await using p = await opened();
+    const bytes = randomBytes(50_000);
+    const file = await p.partial.begin({ ...begun, size: bytes.length });
+    await append(file, body(bytes.subarray(0, 30_000)));
+    // More pieces than one, and the boundary within one.
+    const options = { signal: never, skip: 25_500, expected: 9_500 };
+    expect(await file.append(body(bytes.subarray(4_500, 39_500)), options)).toBe(39_500);
+    const none = { signal: never, skip: 20_000, expected: 0 };
+    expect(await file.append(body(bytes.subarray(19_500, 39_500)), none)).toBe(39_500);
+    const broken = file.append(body(bytes.subarray(20_000, 30_000), { end: 'break' }), none);
+    await expect(broken).rejects.toMatchObject({ code: 'intake.broken' });
+    expect(await markOf(p.folder)).toBe(39_500);
+    expect(await append(file, body(bytes.subarray(39_500)))).toBe(50_000);
+    expect(await file.received()).toMatchObject(hashesOf(bytes));
+  });
+
   it('keeps what came of a body that broke off', async () => {
     await using p = await opened();
     const bytes = randomBytes(50_000);

@@ -93,8 +93,9 @@ function scriptedPartialFile(
     get offset() {
       return bytes.length;
     },
-    async append(body, { least, signal, onBytes }) {
+    async append(body, { least, skip = 0, signal, onBytes }) {
       paces.push(least);
+      let toSkip = skip;
       const { promise: ended, reject } = Promise.withResolvers<never>();
       ended.catch(() => {});
       signal.addEventListener('abort', () => reject(signal.reason));
@@ -106,9 +107,11 @@ function scriptedPartialFile(
         const { done, value } = await Promise.race([read, ended]);
         signal.throwIfAborted();
         if (done) break;
-        if (bytes.length + value.byteLength > file.size)
+        const piece = value.subarray(toSkip);
+        toSkip = Math.max(0, toSkip - value.byteLength);
+        if (bytes.length + piece.byteLength > file.size)
           throw new Fault('intake.beyond', { status: 413, message: 'beyond' });
-        bytes = Buffer.concat([bytes, value]);
+        bytes = Buffer.concat([bytes, piece]);
         onBytes?.(bytes.length);
       }
       return bytes.length;

@@ -55,10 +55,12 @@ function changesIn(before: unknown, now: unknown, at: string): DocumentChange[] 
   });
 }
 
-/** Alternatives (`anyOf`) that differ by a constant `id` are compared by it, whatever their order. */
+/** Alternatives (`anyOf`) that differ by a constant `id` are compared by it, parameters by place and name, whatever their order. */
 function named(value: unknown): Record<string, unknown> {
   if (!Array.isArray(value)) return value as Record<string, unknown>;
-  const entries = value.map((one, index) => [one?.properties?.id?.const ?? index, one]);
+  const parameter = (one: { in?: unknown; name?: unknown } | undefined) =>
+    one?.in !== undefined && one.name !== undefined ? `${one.in} ${one.name}` : undefined;
+  const entries = value.map((one, index) => [one?.properties?.id?.const ?? parameter(one) ?? index, one]);
   return Object.fromEntries(entries);
 }
 

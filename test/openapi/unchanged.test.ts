@@ -43,6 +43,18 @@ test('a code that a route no longer has is seen, whatever its response is called
   expect(documentChanges(before, document('403-a', ['a']))).toEqual([{ kind: 'removed', at: `${at}/b` }]);
 });
 
+test('parameters are compared by their name, not by their place', () => {
+  const one = (name: string, type: string) => ({ name, in: 'query', schema: { type } });
+  const before = { parameters: [one('time', 'number'), one('name', 'string')] };
+  expect(documentChanges(before, { parameters: [...before.parameters].reverse() })).toEqual([]);
+  const now = { parameters: [one('width', 'number'), one('time', 'string')] };
+  expect(documentChanges(before, now)).toEqual([
+    { kind: 'changed', at: '/parameters/query time/schema/type' },
+    { kind: 'removed', at: '/parameters/query name' },
+    { kind: 'added', at: '/parameters/query width' },
+  ]);
+});
+
 test('alternatives are compared by their id, not by their place', () => {
   const one = (id: string, type: string) => ({ properties: { id: { const: id }, value: { type } } });
   const before = { anyOf: [one('name', 'string'), one('record', 'boolean')] };

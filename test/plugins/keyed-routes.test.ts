@@ -22,7 +22,7 @@ const open = [
   ...['OPTIONS', 'HEAD', 'PATCH', 'DELETE', 'POST'].map(
     (method) => `${method} /upload/:assetId/tus/:uploadId`,
   ),
-  'GET /hls/:playbackId/thumbnail.jpg',
+  ...['jpg', 'png', 'webp'].map((ending) => `GET /hls/:playbackId/thumbnail.${ending}`),
   ...['GET /recordings/:sessionId/*', 'OPTIONS /recordings/*'],
   ...['GET /api/playback/:id', 'OPTIONS /api/playback/*', 'GET /api/ingest', 'OPTIONS /api/ingest'],
   ...[

@@ -13,7 +13,9 @@ const shipped = await allPlugins();
 const needs = pluginNeeds(shipped);
 
 /** Files that a plugin adds to the routes of others. */
-const filesOf: Record<string, readonly string[]> = { stills: ['thumbnail.jpg'] };
+const filesOf: Record<string, readonly string[]> = {
+  stills: ['jpg', 'png', 'webp'].map((ending) => `thumbnail.${ending}`),
+};
 
 /** Names of the metrics that each plugin adds by itself. */
 const metricsOf = await ownMetrics();

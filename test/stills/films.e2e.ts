@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { frameAt } from '../e2e/harness/film-tools.ts';
 import { root, type Server, startServer } from '../e2e/harness/server.ts';
 import { type Answer, upload } from '../e2e/harness/uploads.ts';
-import { cuesOf, numberIn, sizeOf } from './shown.ts';
+import { cuesOf, numberIn, pngsOf, sizeOf } from './shown.ts';
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'millrace-stills-'));
@@ -103,6 +103,24 @@ it('shows the very picture that is on show at a time', async () => {
   expect(last).toBeGreaterThan(590);
   for (const time of ['20', '1000000', '999999999999999'])
     expect([time, await numberAt('plain', `?time=${time}`)]).toEqual([time, last]);
+});
+
+it('the same picture comes as PNG and WebP and in another size, and an animation shows the film from there', async () => {
+  const due = await frameAt(path('plain'), 2.97);
+  for (const [ending, type] of [
+    ['png', 'image/png'],
+    ['webp', 'image/webp'],
+  ]) {
+    const { answer, bytes } = await get('plain', `thumbnail.${ending}?time=2.97&width=480`);
+    expect([ending, answer.headers.get('content-type'), await numberIn(bytes)]).toEqual([ending, type, due]);
+    expect(await sizeOf(bytes)).toEqual({ width: 480, height: 270 });
+  }
+  const { answer, bytes } = await get('plain', 'animated.gif?start=2.97&end=4.97&fps=5&width=480');
+  expect(answer.headers.get('content-type')).toBe('image/gif');
+  const shown = await pngsOf(bytes);
+  expect([shown.length, await numberIn(shown[0])]).toEqual([10, due]);
+  const last = Number(await frameAt(path('plain'), 4.77));
+  expect(Math.abs(Number(await numberIn(shown[9])) - last)).toBeLessThanOrEqual(1);
 });
 
 it('has the shape that players show', async () => {

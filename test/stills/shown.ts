@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Picture, readFrameNumber } from '../kit/frame-number.ts';
 
 /** A picture as pixels, whatever its format; it is decoded by ffmpeg. */
@@ -9,7 +12,7 @@ export async function pixelsOf(
   const { width, height } = await sizeOf(jpeg);
   const { crop = { x: 0, y: 0, width, height } } = options;
   const cut = `crop=${crop.width}:${crop.height}:${crop.x}:${crop.y}`;
-  const arguments_ = ['-v', 'error', '-f', 'mjpeg', '-i', 'pipe:0', '-vf', cut];
+  const arguments_ = ['-v', 'error', '-f', demuxerOf(jpeg), '-i', 'pipe:0', '-vf', cut];
   const data = await piped('ffmpeg', [...arguments_, '-f', 'rawvideo', '-pix_fmt', 'rgba', 'pipe:1'], jpeg);
   return { width: crop.width, height: crop.height, data };
 }
@@ -24,9 +27,33 @@ export async function numberIn(
 
 export async function sizeOf(jpeg: Uint8Array): Promise<{ width: number; height: number }> {
   const entries = ['-show_entries', 'stream=width,height', '-of', 'csv=p=0'];
-  const said = await piped('ffprobe', ['-v', 'error', '-f', 'mjpeg', ...entries, '-i', 'pipe:0'], jpeg);
+  const said = await piped(
+    'ffprobe',
+    ['-v', 'error', '-f', demuxerOf(jpeg), ...entries, '-i', 'pipe:0'],
+    jpeg,
+  );
   const [width, height] = said.toString().trim().split(',').map(Number);
   return { width, height };
+}
+
+/** The pictures of an animated GIF, as PNGs. */
+export async function pngsOf(gif: Uint8Array): Promise<Uint8Array[]> {
+  const output = ['-vsync', 'passthrough', '-c:v', 'png', '-f', 'image2pipe', 'pipe:1'];
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-gif-'));
+  const path = join(folder, 'it.gif');
+  await writeFile(path, gif);
+  const all = await piped('ffmpeg', ['-v', 'error', '-i', path, ...output], gif);
+  await rm(folder, { recursive: true });
+  const starts: number[] = [];
+  for (let at = all.indexOf(pngStart); at >= 0; at = all.indexOf(pngStart, at + 1)) starts.push(at);
+  return starts.map((at, index) => all.subarray(at, starts[index + 1]));
+}
+
+const pngStart = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+
+function demuxerOf(picture: Uint8Array): string {
+  const head = Buffer.from(picture.subarray(0, 4)).toString('latin1');
+  return { '\x89PNG': 'png_pipe', RIFF: 'webp_pipe', GIF8: 'gif' }[head] ?? 'mjpeg';
 }
 
 /** The cues of a storyboard. */

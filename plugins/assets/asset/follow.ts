@@ -3,6 +3,7 @@ import type { LoggedEvent } from '../../../core/ports/store.ts';
 import { type TaskType, tasks } from '../../tasks/contract.ts';
 import type { AssetsKit } from '../config.ts';
 import { type AssetSource, assets, fileTaskOf, fileTasks, outputOf } from '../contract.ts';
+import { forgetHolder } from '../ranges/holder.ts';
 
 /**
  * Keeps an asset and its task consistent, also after a crash between the two writes: a file completes the task, a task that ends
@@ -11,12 +12,14 @@ import { type AssetSource, assets, fileTaskOf, fileTasks, outputOf } from '../co
 export const fileReactions = {
   async 'asset.ready'(event: LoggedEvent, kit: AssetsKit): Promise<void> {
     const { id, taskId } = assetIn(event);
+    await forgetHolder(id, { kit });
     if (taskId === undefined) return;
     const found = await kit.use(assets).find(id);
     if (found?.file) await kit.use(tasks).complete(taskId, outputOf(found.file, found));
   },
   async 'asset.deleted'(event: LoggedEvent, kit: AssetsKit): Promise<void> {
     const { id, taskId } = assetIn(event);
+    await forgetHolder(id, { kit });
     if (taskId !== undefined) await kit.use(tasks).cancel(taskId);
     // Exports and transcodes of this asset. Their finished results stay.
     await kit.use(tasks).cancelOf(id);

@@ -3,7 +3,6 @@ import { hold } from '../../../core/http/hold.ts';
 import type { NodeBody } from '../../../core/plugin/nodes.ts';
 import type { AssetsKit } from '../config.ts';
 import { lengthOf } from '../uploads/tries.ts';
-import type { TusPlace } from '../uploads/url.ts';
 import { noLength, notFound } from './faults.ts';
 import { turnWait } from './turn.ts';
 
@@ -15,18 +14,17 @@ const nodeGone = 10 * 60_000;
  * `upload.not_found` if the node is gone for good, `node.unreachable` (503) if it may come back.
  */
 export async function askedElsewhere(
-  place: TusPlace,
-  { request, method, kit }: { request: Request; method: 'HEAD' | 'PATCH' | 'DELETE'; kit: AssetsKit },
+  { node, path, headers }: UploadOfNode,
+  { request, method, kit }: { request: Request; method: 'GET' | 'HEAD' | 'PATCH' | 'DELETE'; kit: AssetsKit },
 ): Promise<Response> {
   const { clock } = kit;
   const { nodes } = kit.deployment;
-  const { assetId, uploadId, node } = place;
   const body = method === 'PATCH' ? bodyOf(request) : undefined;
   const letGo = hold(request);
   try {
-    const answer = await nodes.request(node, `/internal/upload/${assetId}/tus/${uploadId}`, {
+    const answer = await nodes.request(node, path, {
       method,
-      headers: pick(request.headers, ofRequest),
+      headers: { ...pick(request.headers, ofRequest), ...headers },
       // Ends when this node stops, or when the client disconnects.
       signal: AbortSignal.any([kit.signal, request.signal]),
       ...(body && { body, timeout: 0 }),
@@ -43,9 +41,17 @@ export async function askedElsewhere(
   }
 }
 
-const ofRequest = ['tus-resumable', 'upload-offset', 'content-type', 'upload-length'];
+interface UploadOfNode {
+  readonly node: string;
+  /** Below `/internal/`. */
+  readonly path: string;
+  /** In addition to those of the client. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const ofRequest = ['tus-resumable', 'upload-offset', 'content-type', 'upload-length', 'content-range'];
 const ofAnswer = [
-  ...['content-type', 'retry-after', 'tus-version'],
+  ...['content-type', 'retry-after', 'tus-version', 'range'],
   ...['upload-offset', 'upload-length', 'upload-expires', 'upload-metadata'],
 ];
 

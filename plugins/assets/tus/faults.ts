@@ -41,16 +41,16 @@ export function wrongOffset(offset: number): Fault {
 }
 
 export function tooMany(most: number): Fault {
-  const message = `This account has ${most} unfinished tus uploads. Finish or terminate some.`;
+  const message = `This account has ${most} unfinished uploads. Finish or terminate some.`;
   return uploadFault('upload.too_many', message, { retryAfter: 60 });
 }
 
 export function nodeIsFull(most: number): Fault {
-  const message = `This node has ${most} unfinished tus uploads.`;
+  const message = `This node has ${most} unfinished uploads.`;
   return new Fault('server.busy', { status: 503, message, retryAfter: 60 });
 }
 
-export function fileTooLarge(most: number): Fault {
-  const message = `Upload-Length: expected at most ${most} bytes (plugins.assets.maxUploadSize).`;
+export function fileTooLarge(most: number, header = 'Upload-Length'): Fault {
+  const message = `${header}: expected at most ${most} bytes (plugins.assets.maxUploadSize).`;
   return new Fault('intake.too_large', { status: 413, message });
 }

@@ -44,7 +44,8 @@ export function tusRoutes(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEl
     if (!isOwn(method))
       throw method === 'POST' ? noPost : invalid('X-HTTP-Method-Override: expected HEAD, PATCH or DELETE.');
     if (place.node === node) return answered(kit, { request, method, at });
-    return askedElsewhere(place, { request, method, kit });
+    const path = `/internal/upload/${at.assetId}/tus/${at.uploadId}`;
+    return askedElsewhere({ node: place.node, path }, { request, method, kit });
   };
   const upload = ({ request, params }: { request: Request; params: Place }) =>
     asTus(request.method, () => asked(request, params));

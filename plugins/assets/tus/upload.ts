@@ -15,7 +15,7 @@ import { Turn } from './turn.ts';
 const pauseTime = 10_000;
 
 /**
- * One tus upload of this node: a partial file, and an attempt at the task of the asset. After the last byte the file becomes the file
+ * One resumable upload of this node: a partial file, and an attempt at the task of the asset. After the last byte the file becomes the file
  * of the asset, as after a PUT. If that fails for a temporary reason, the file stays and the next request tries again. After the
  * end all methods throw Fault `upload.not_found`.
  */
@@ -51,19 +51,24 @@ export class TusUpload {
     });
   }
 
-  /** Appends the body of a request, and returns the new offset. If it is the whole file, the asset is ready. */
-  append(request: Request, offset: number): Promise<number> {
+  /**
+   * Appends the body of a request, which begins at `offset`, and returns the new offset. If it is the whole file, the asset is ready.
+   * With `isRepeat` the body may begin with bytes that the file has already.
+   */
+  append(request: Request, { offset, isRepeat = false }: Appended): Promise<number> {
     return this.#alone(async (signal) => {
       const { file } = this;
-      if (offset !== file.offset) throw wrongOffset(file.offset);
-      const expected = lengthOf(request);
+      const skip = isRepeat ? Math.max(0, file.offset - offset) : 0;
+      if (offset + skip !== file.offset) throw wrongOffset(file.offset);
+      const length = lengthOf(request);
+      const expected = length === undefined ? undefined : Math.max(0, length - skip);
       // Before a byte is read.
-      if ((expected ?? 0) > file.size - offset) throw beyond(file.size - offset);
+      if ((expected ?? 0) > file.size - file.offset) throw beyond(file.size - file.offset);
       const work = async () => {
         const release = this.#tries.places.take(file.note.account);
         try {
           const least = leastPace(this.#kit);
-          const options = { signal, least, ...(expected !== undefined && { expected }) };
+          const options = { signal, skip, least, ...(expected !== undefined && { expected }) };
           await file.append(request.body, { ...options, onBytes: (bytes) => this.#report?.(bytes) });
         } finally {
           release();
@@ -186,6 +191,14 @@ export class TusUpload {
     if (isBegun)
       await this.#kit.use(tasks).interrupted(fileTaskOf(this.file.note.assetId, 'upload'), this.file.id);
   }
+}
+
+/** What a request appends. */
+export interface Appended {
+  /** Of its first byte in the file. */
+  readonly offset: number;
+  /** It may begin with bytes that the file has already. */
+  readonly isRepeat?: boolean;
 }
 
 /** Each attempt has blobs of its own. Their names tell which upload an asset's file came from. */

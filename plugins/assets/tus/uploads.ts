@@ -12,7 +12,7 @@ import { accepted, busy, cancelled } from '../uploads/faults.ts';
 import { checkPermission } from '../uploads/permission.ts';
 import { isFinal, type UploadTries } from '../uploads/tries.ts';
 import { fileTooLarge, nodeIsFull, notFound, tooMany } from './faults.ts';
-import { isFileOf, TusUpload } from './upload.ts';
+import { type Appended, isFileOf, TusUpload } from './upload.ts';
 
 /** Unfinished tus uploads that one node keeps. */
 const mostPerNode = 1000;
@@ -25,6 +25,8 @@ const sweepInterval = 5 * 60_000;
 
 export interface NewUpload {
   readonly assetId: string;
+  /** Default: a new one. */
+  readonly uploadId?: string;
   /** Bytes. */
   readonly size: number;
   readonly metadata: string;
@@ -47,7 +49,7 @@ export interface TusState {
   readonly expires: number | undefined;
 }
 
-/** The tus uploads of this node. */
+/** The resumable uploads of this node: those of tus, and those in pieces with `Content-Range`. */
 export class TusUploads {
   /** Largest file, bytes. */
   readonly most: number;
@@ -57,6 +59,7 @@ export class TusUploads {
   readonly #known = new Map<string, TusUpload>();
   /** Uploads that are being created; they count as well. */
   readonly #beginning = new Set<NewPartialFile>();
+  readonly #renewing = new Map<string, Promise<unknown>>();
 
   constructor(kit: AssetsKit, { tries }: { tries: UploadTries }) {
     this.#kit = kit;
@@ -66,7 +69,7 @@ export class TusUploads {
   }
 
   /** Creates an empty upload. */
-  async create({ assetId, size, metadata, expires }: NewUpload): Promise<TusState> {
+  async create({ assetId, uploadId = uuid(), size, metadata, expires }: NewUpload): Promise<TusState> {
     const { status, account, name } = await this.#tries.documentOf(assetId);
     if (status === 'ready') throw accepted;
     if (size > this.most) throw fileTooLarge(this.most);
@@ -76,7 +79,7 @@ export class TusUploads {
     await this.#kit.use(services.intake).checkRoom(size);
     const source = { type: 'directUpload' } as const;
     await checkPermission({ stage: 'request', account, assetId, name, source, size }, this.#kit);
-    const file = { id: uuid(), size, expires, note: { assetId, account, metadata } };
+    const file = { id: uploadId, size, expires, note: { assetId, account, metadata } };
     try {
       await this.#admit(file);
       const upload = this.#uploadOf(await this.#partial.begin(file));
@@ -86,26 +89,43 @@ export class TusUploads {
     }
   }
 
+  /** Creates an upload in the place of the unfinished one with the same id. One call at a time for each id. */
+  renew(given: NewUpload & Place): Promise<TusState> {
+    const { uploadId } = given;
+    const before = this.#renewing.get(uploadId) ?? Promise.resolve();
+    const now = before.catch(() => {}).then(() => this.#renewed(given));
+    this.#renewing.set(uploadId, now);
+    const forget = () => void (this.#renewing.get(uploadId) === now && this.#renewing.delete(uploadId));
+    now.then(forget, forget);
+    return now;
+  }
+
   async state(at: Place, request?: Request): Promise<TusState> {
     try {
       const upload = this.#found(at);
       return await this.#using(upload, async () => stateOf(upload, await upload.offset(request)));
     } catch (error) {
       if (error !== notFound) throw error;
-      return await this.#finished(at);
+      return await this.finished(at);
     }
   }
 
-  async append(at: Place, { request, offset }: { request: Request; offset: number }): Promise<TusState> {
+  async append(at: Place, { request, ...appended }: { request: Request } & Appended): Promise<TusState> {
     try {
       const upload = this.#found(at);
-      return await this.#using(upload, async () => stateOf(upload, await upload.append(request, offset)));
+      return await this.#using(upload, async () => stateOf(upload, await upload.append(request, appended)));
     } catch (error) {
       if (error !== notFound) throw error;
-      const state = await this.#finished(at);
-      if (offset !== state.size) throw accepted;
+      const state = await this.finished(at);
+      if (appended.offset !== state.size) throw accepted;
       return state;
     }
+  }
+
+  /** An unfinished upload as it is at this moment. A running request goes on. */
+  glance(at: Place): TusState | undefined {
+    const file = this.#partial.find(at.uploadId);
+    return file && stateOf({ file }, file.offset);
   }
 
   async terminate(at: Place): Promise<void> {
@@ -114,7 +134,7 @@ export class TusUploads {
       await this.#using(upload, () => upload.terminate());
     } catch (error) {
       if (error !== notFound) throw error;
-      await this.#finished(at);
+      await this.finished(at);
       throw accepted;
     }
   }
@@ -156,12 +176,23 @@ export class TusUploads {
   }
 
   /** The state of an upload that became the file of its asset, on any node. Otherwise Fault `upload.not_found`. */
-  async #finished({ assetId, uploadId }: Place): Promise<TusState> {
+  async finished({ assetId, uploadId }: Place): Promise<TusState> {
     const row = await assetRow(assetId, this.#kit);
     const file = row && assetOf(row).file;
     if (!file || !isFileOf(uploadId, file.video.key.slice(folderOf(assetId).length))) throw notFound;
     const { size } = file.video;
     return { uploadId, offset: size, size, metadata: '', expires: undefined };
+  }
+
+  async #renewed(given: NewUpload & Place): Promise<TusState> {
+    const file = this.#partial.find(given.uploadId);
+    if (file) {
+      const upload = this.#uploadOf(file);
+      await this.#using(upload, () => upload.terminate()).catch((error: unknown) => {
+        if (error !== notFound) throw error;
+      });
+    }
+    return await this.create(given);
   }
 
   /** Makes room for one more. It counts at once, because others may be created while it waits. */
@@ -209,7 +240,7 @@ export class TusUploads {
   }
 }
 
-function stateOf({ file }: TusUpload, offset: number): TusState {
+function stateOf({ file }: Pick<TusUpload, 'file'>, offset: number): TusState {
   const { id: uploadId, size, note, expires } = file;
   return { uploadId, offset, size, metadata: note.metadata, expires: offset < size ? expires : undefined };
 }

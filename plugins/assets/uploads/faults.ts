@@ -4,9 +4,9 @@ import { faultMaker, faultsOf } from '../../../core/plugin/fault-table.ts';
 /** Errors of upload URLs, for PUT and tus. */
 export const uploadFaults = {
   ...faultsOf(400, {
-    'upload.invalid': 'A tus header is missing or wrong, or belongs to an unsupported extension.',
-    'upload.interrupted':
-      'A newer request of the same tus upload ended this one. The received bytes are kept.',
+    'upload.invalid':
+      'A tus header is missing or wrong, or belongs to an unsupported extension. Or `Content-Range` is wrong.',
+    'upload.interrupted': 'A newer request of the same upload ended this one. The received bytes are kept.',
   }),
   ...faultsOf(403, {
     'upload.not_allowed':
@@ -22,11 +22,15 @@ export const uploadFaults = {
     'upload.accepted': 'A file was already accepted at this URL.',
     'upload.cancelled': 'The task of the upload was cancelled; retry it first.',
     'upload.busy': 'Too many uploads to this asset are running.',
-    'upload.wrong_offset': '`Upload-Offset` is not the offset that HEAD returns. Nothing was written.',
+    'upload.wrong_offset':
+      '`Upload-Offset` is not the offset that HEAD returns, or `Content-Range` begins after the bytes in `Range`. Nothing was written.',
+    'upload.other_file':
+      '`Content-Range` has another length than the file whose pieces have arrived. Another file begins at byte 0.',
   }),
   ...faultsOf(410, { 'upload.ended': 'The tus upload has expired (`Upload-Expires`).' }),
   ...faultsOf(411, {
-    'upload.length_required': 'The upload is on another node, so the request needs a `Content-Length`.',
+    'upload.length_required':
+      'The upload is on another node, or the request has `Content-Range`, so it needs a `Content-Length`.',
   }),
   ...faultsOf(412, {
     'upload.wrong_version':
@@ -35,6 +39,7 @@ export const uploadFaults = {
   ...faultsOf(415, {
     'upload.wrong_type': 'The bytes of a tus upload must be `application/offset+octet-stream`.',
   }),
+  ...faultsOf(416, { 'upload.wrong_range': '`Content-Range` names bytes behind the end of the file.' }),
   ...faultsOf(422, {
     'upload.refused':
       'The file is not an mp4 with H.264 video and AAC audio; the message gives the reason. Send another file to the same URL.',

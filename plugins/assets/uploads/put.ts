@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { bytesOf } from '../../../core/base/config-fields.ts';
 import { hasCode } from '../../../core/base/fault.ts';
@@ -15,6 +16,7 @@ import type { AssetDocument } from '../asset/document.ts';
 import { shownAsset } from '../asset/present.ts';
 import type { AssetsKit } from '../config.ts';
 import { fileTaskOf } from '../contract.ts';
+import { asRanged, rangedFaults, rangedUploader } from '../ranges/put.ts';
 import { accepted, cancelled, intakeFaults, revoked, stopping, storingFaults, tryFaults } from './faults.ts';
 import { checkPermission, receiveBound } from './permission.ts';
 import { leastPace, lengthOf, progressOf, type Try, type UploadTries } from './tries.ts';
@@ -102,29 +104,43 @@ export function uploader(
 export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyElysia {
   const shown = shownAsset(kit);
   const upload = uploader(kit, kit.use(uploading));
+  const ranged = rangedUploader(kit);
   return new Elysia()
     .put(
       '/upload/:assetId',
-      ({ request, params: { assetId } }) =>
-        openly(async () => {
-          const by = await urls.check({ what: 'PUT', assetId }, new URL(request.url).searchParams);
-          return Response.json(
-            await shown.present(await upload(request, { assetId, by }), kit.caller(request)),
-          );
-        }),
+      ({ request, params: { assetId } }) => {
+        const checked = () => urls.check({ what: 'PUT', assetId }, new URL(request.url).searchParams);
+        const present = async (asset: AssetDocument) =>
+          Response.json(await shown.present(asset, kit.caller(request)));
+        if (request.headers.has('content-range'))
+          return asRanged({ assetId, kit }, async () => {
+            const { expires } = await checked();
+            const accepted = await ranged(request, { assetId, expires });
+            return accepted instanceof Response ? accepted : present(accepted);
+          });
+        return openly(async () => present(await upload(request, { assetId, by: await checked() })));
+      },
       {
         // Elysia would read the whole body, depending on its content type.
         parse: 'none',
         ...says(
-          'Uploads the file of an asset, with any content type. 200 with the asset when the file is accepted.',
+          'Uploads the file of an asset, with any content type: as a whole, or in pieces with `Content-Range`, which survive a lost connection. 200 with the asset when the file is accepted.',
           {
             name: 'upload',
             isOpen: true,
             path: { assetId: idSchema },
             query: signedQuery,
             file: ['video/mp4'],
-            answers: { 200: json(shown.schema, 'The asset, ready.') },
+            headers: { 'Content-Range': contentRange },
+            answers: {
+              200: json(shown.schema, 'The asset, ready.'),
+              308: {
+                description: 'The file is not complete: send the next piece.',
+                headers: { Range: arrivedRange },
+              },
+            },
             faults: [
+              ...rangedFaults,
               ...['upload.altered', 'upload.expired', 'upload.revoked', ...tryFaults, 'asset.not_found'],
               ...['intake.too_large', ...intakeFaults, 'conversion.refused', 'conversion.unavailable'],
               ...[...storingFaults, ...storeFaults],
@@ -144,6 +160,16 @@ export function putRoute(kit: AssetsKit, { urls }: { urls: UploadUrls }): AnyEly
       }),
     );
 }
+
+const contentRange = Type.String({
+  description:
+    'The body has these bytes of the file: `bytes <first>-<last>/<total>`. The first piece begins the file anew; every other one begins at the end of `Range` of the last answer, or before it. Without a body, `bytes */<total>` asks what has arrived.',
+  examples: ['bytes 0-31457279/104857600'],
+});
+const arrivedRange = Type.String({
+  description: 'What is on disk, whatever happens; absent: nothing. Errors have it too.',
+  examples: ['bytes=0-31457279'],
+});
 
 function preflight(): Response {
   return new Response(null, {

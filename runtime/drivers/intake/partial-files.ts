@@ -155,6 +155,7 @@ class OwnPartialFile implements PartialFile {
         mark,
         marked,
         base: from,
+        ...(given.skip !== undefined && { skip: given.skip }),
         most: this.size - from,
         tooMuch: () => beyond(this.size),
       };

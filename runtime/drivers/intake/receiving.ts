@@ -42,7 +42,9 @@ interface Target {
   marked?(bytes: number): void;
   /** Bytes of the file before the body. */
   readonly base: number;
-  /** Most bytes of the body, and the fault for more. */
+  /** Bytes at the beginning of the body that are dropped. Default: none. */
+  readonly skip?: number;
+  /** Most bytes of the rest of the body, and the fault for more. */
   readonly most: number;
   tooMuch(): Fault;
 }
@@ -59,6 +61,8 @@ export class Receiving {
   readonly #ended = Promise.withResolvers<void>();
   #id: number | undefined;
   #size = 0;
+  /** Bytes of the body that are to be dropped. */
+  #toSkip: number;
   #written = 0;
   /** Bytes that it has reserved room for. */
   #allowed = 0;
@@ -79,6 +83,7 @@ export class Receiving {
     this.#to = to;
     this.#shared = options.shared;
     this.#options = options.given;
+    this.#toSkip = to.skip ?? 0;
     this.#heardAt = this.#shared.clock.now();
   }
 
@@ -186,8 +191,11 @@ export class Receiving {
     this.#claim.toWrite = Math.max(0, bytes - this.#written);
   }
 
-  #take(piece: Uint8Array): void {
+  #take(came: Uint8Array): void {
     const { onBytes } = this.#options;
+    const skipped = Math.min(this.#toSkip, came.byteLength);
+    this.#toSkip -= skipped;
+    const piece = skipped > 0 ? came.subarray(skipped) : came;
     const { byteLength: length } = piece;
     if (length === 0) return;
     if (this.#size + length > this.#to.most) throw this.#to.tooMuch();

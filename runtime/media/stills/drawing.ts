@@ -11,12 +11,11 @@ import {
   SYNC,
   writeFragment,
 } from '../mp4/fragment.ts';
+import { type Encoding, encodings } from './encodings.ts';
 import { type FoundPictures, maxSourcePixels } from './found-pictures.ts';
 
-/** Bytes of one JPEG, or of the JPEGs of one process. */
-const maxOutputBytes = 8 * 1_048_576;
-/** JPEG quality as ffmpeg counts it (`-q:v`): 2 is best, 31 worst. */
-const quality = 4;
+/** Bytes of one picture, or of the pictures of one process. */
+const maxOutputBytes = 16 * 1_048_576;
 /** How much less urgent than the server it is. */
 const niceness = 10;
 
@@ -26,18 +25,23 @@ export interface Drawing {
   readonly input?: FfmpegOptions;
   readonly filter: string;
   readonly media: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** JPEGs that it gives, one behind the other. */
+  /** Pictures that it gives, one behind the other or in one animation. */
   readonly pictures: number;
+  /** Default: that of JPEG. Its pixels are a part of `filter`. */
+  readonly encoding?: Encoding;
   /** None is repeated to fill the time between two. */
   readonly isEachOnce?: boolean;
 }
 
-/** What a process gave, or why it gave nothing. `none`: it ended by itself, and had nothing to show. */
+/**
+ * What a process gave, or why it gave nothing. `none`: it ended by itself, and had nothing to show. `large`: it gave too much.
+ * `unsupported`: it does not write this format.
+ */
 export type Drawn =
   | { readonly ok: true; readonly bytes: Uint8Array<ArrayBuffer> }
   | {
       readonly ok: false;
-      readonly reason: 'missing' | 'full' | 'none' | 'broken' | 'late';
+      readonly reason: 'missing' | 'full' | 'none' | 'broken' | 'late' | 'large' | 'unsupported';
       readonly errors: string;
     };
 
@@ -56,11 +60,12 @@ const processMemory = 2 ** 30;
 const processorTime = 1800;
 
 /**
- * Feeds a process and takes its JPEGs. It is given nothing but its standard input, and is gone when this resolves. What `media` throws
+ * Feeds a process and takes its pictures. It is given nothing but its standard input, and is gone when this resolves. What `media` throws
  * is thrown.
  */
 export async function draw(drawing: Drawing, options: DrawOptions): Promise<Drawn> {
   const { runner, signal } = options;
+  const { encoding = encodings.jpeg } = drawing;
   const taken: Uint8Array[] = [];
   let size = 0;
   let isTooMuch = false;
@@ -82,15 +87,14 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
       },
       output: {
         target: 'pipe:1',
-        format: 'image2pipe',
+        format: encoding.muxer,
         protocol: 'pipe',
         options: {
           map: '0:v:0',
           vf: drawing.filter,
           'frames:v': drawing.pictures,
           ...(drawing.isEachOnce && { fps_mode: 'passthrough' }),
-          'c:v': 'mjpeg',
-          'q:v': quality,
+          ...encoding.encoder,
           map_metadata: -1,
         },
       },
@@ -123,7 +127,9 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
     started.end({ within: endTimeout });
     const { code, errors } = await started.ended;
     if (signal.aborted) return { ok: false, reason: 'late', errors };
-    if (isTooMuch || code === undefined) return { ok: false, reason: 'broken', errors };
+    if (isTooMuch) return { ok: false, reason: 'large', errors };
+    if (code === undefined) return { ok: false, reason: 'broken', errors };
+    if (size === 0 && noEncoder.test(errors)) return { ok: false, reason: 'unsupported', errors };
     if (size === 0) return { ok: false, reason: 'none', errors };
     return { ok: true, bytes: new Uint8Array(Buffer.concat(taken)) };
   } finally {
@@ -133,11 +139,17 @@ export async function draw(drawing: Drawing, options: DrawOptions): Promise<Draw
   }
 }
 
+/** A build without its library. */
+const noEncoder = /Unknown encoder|Unrecognized option|not a suitable output format/;
+
 /** Of pictures that fit into `width` × `height`: shape kept, turned as the film says (which ffmpeg does first), never made larger. */
-export function scaled({ width, height }: { width: number; height: number }): string {
+export function scaled(
+  { width, height }: { width: number; height: number },
+  { pixels, range }: Pick<Encoding, 'pixels' | 'range'> = encodings.jpeg,
+): string {
   const wide = `min(min(${width},iw*sar),${height}*dar)`;
   const even = (text: string) => `max(2,trunc((${text})/2)*2)`;
-  return `scale=w='${even(wide)}':h='${even('ow/dar')}':out_range=pc,setsar=1,format=yuvj420p`;
+  return `scale=w='${even(wide)}':h='${even('ow/dar')}'${range ? `:out_range=${range}` : ''},setsar=1,${pixels}`;
 }
 
 /** Fragmented mp4 of these pictures alone. `first`: the decode time of the first, ticks. */

@@ -52,7 +52,7 @@ export interface FoundPictures {
 export class NoPicture extends Error {}
 
 /** Stamps of RTMP are whole milliseconds, rounded: seconds. */
-const rounding = 0.001;
+export const rounding = 0.001;
 
 /**
  * Finds the picture of a segment that is wanted, and all that it depends on. Of one wanted by its time that is the segment up to it,

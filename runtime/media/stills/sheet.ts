@@ -1,7 +1,9 @@
 import type { StillMedia, StillPicture } from '../../../core/ports/stills.ts';
 import { type Drawn, type DrawOptions, draw, fragmentOf, scaled } from './drawing.ts';
+import { encodings } from './encodings.ts';
 import { type FoundPictures, findPictures, NoPicture } from './found-pictures.ts';
 import { jpegSize } from './jpeg-size.ts';
+import { drawMotion } from './motion.ts';
 
 /** Changes of format within a storyboard, each a process of its own. The rest of the sheet stays empty. */
 const maxRuns = 16;
@@ -9,12 +11,13 @@ const maxRuns = 16;
 const readAtOnce = 4;
 
 /**
- * Makes one picture, or a sheet of them. On a sheet what cannot be decoded shows the picture before it, so that all others are in
+ * Makes one picture, a sheet of them, or an animation. On a sheet what cannot be decoded shows the picture before it, so that all others are in
  * their place. Throws NoPicture, and what reading throws.
  */
 export async function drawSheet(media: StillMedia, options: DrawOptions): Promise<Drawn> {
   const { pictures } = media;
   if (pictures.length === 0) throw new NoPicture('There is no picture in it.');
+  if (media.motion) return drawMotion(media, options);
   if (pictures.length === 1) return drawOne(media, options);
   const runs = runsOf(pictures).slice(0, maxRuns);
   if (runs.length === 1) return drawRun(runs[0], { ...options, shape: scaled(media), grid: gridOf(media) });
@@ -35,18 +38,23 @@ export async function drawSheet(media: StillMedia, options: DrawOptions): Promis
   return draw({ format: 'mjpeg', filter: `tile=${gridOf(media)}`, media: strips, pictures: 1 }, options);
 }
 
-async function drawOne({ pictures, ...box }: StillMedia, options: DrawOptions): Promise<Drawn> {
+async function drawOne(
+  { pictures, format = 'jpeg', ...box }: StillMedia,
+  options: DrawOptions,
+): Promise<Drawn> {
   const found = await firstFound(pictures[0], options);
   const { timescale } = found.init.track;
+  const encoding = encodings[format];
   // Half a tick before: the times are whole ones.
   const from = Math.max(0, (found.wanted - 0.5) / timescale).toFixed(9);
   return draw(
     {
       format: 'mp4',
       input: { copyts: true },
-      filter: `select='gte(t,${from})',${scaled(box)}`,
+      filter: `select='gte(t,${from})',${scaled(box, encoding)}`,
       media: [found.init.bytes, fragmentOf(found, { sequence: 1, first: 0 })],
       pictures: 1,
+      encoding,
     },
     options,
   );

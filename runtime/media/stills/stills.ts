@@ -16,9 +16,9 @@ import {
 import { type FfmpegRunner, missingFor } from '../ffmpeg/runner.ts';
 import { Companions } from './companions.ts';
 import type { Drawn } from './drawing.ts';
+import { pictureSize } from './encodings.ts';
 import { FairTurns } from './fair-turns.ts';
 import { NoPicture } from './found-pictures.ts';
-import { jpegSize } from './jpeg-size.ts';
 import { drawMoments, maxMoments } from './moments.ts';
 import { drawSheet } from './sheet.ts';
 
@@ -32,7 +32,7 @@ const maxWaitingPerClient = 32;
 export const maxPerSource = 4;
 /** Requests that may wait for pictures. */
 const maxRequests = 20_000;
-/** A storyboard may take so many times as long as one picture. */
+/** A storyboard or an animation may take so many times as long as one picture. */
 const sheetDeadlines = 4;
 /** ms that a picture may wait for its turn. */
 export const maxWait = 10_000;
@@ -138,7 +138,8 @@ class FfmpegStills implements Stills {
 
   async #make(order: StillOrder, media: StillMedia, signal: AbortSignal): Promise<Outcome> {
     const { key, kind } = order;
-    const deadline = this.#options.deadline * (media.pictures.length > 1 ? sheetDeadlines : 1);
+    const deadline =
+      this.#options.deadline * (media.motion || media.pictures.length > 1 ? sheetDeadlines : 1);
     const late = new AbortController();
     const cancel = this.#clock.at(this.#clock.now() + deadline, () => late.abort());
     // The next version of something that changes may have one.
@@ -149,7 +150,7 @@ class FfmpegStills implements Stills {
       const ended = AbortSignal.any([signal, late.signal]);
       const drawn = await drawSheet(media, { runner: this.#options.runner, signal: ended });
       signal.throwIfAborted();
-      const size = drawn.ok ? jpegSize(drawn.bytes) : undefined;
+      const size = drawn.ok ? pictureSize(drawn.bytes) : undefined;
       if (drawn.ok && size) {
         await order.store
           ?.save(drawn.bytes)
@@ -157,6 +158,8 @@ class FfmpegStills implements Stills {
         return this.#keep(key, { still: this.#stillOf(drawn.bytes, size), version: media.version });
       }
       if (!drawn.ok && drawn.reason === 'none') return none('None of its pictures can be decoded.');
+      if (!drawn.ok && drawn.reason === 'large' && media.motion)
+        return none('The animation is too large. Ask for a smaller or a shorter one.');
       return this.#refused(order, drawn);
     } catch (error) {
       if (error instanceof NoPicture) return none(error.message);
@@ -176,6 +179,8 @@ class FfmpegStills implements Stills {
   #refused({ key, kind }: StillOrder, drawn: Drawn): Outcome {
     const reason = drawn.ok ? 'broken' : drawn.reason;
     if (reason === 'missing') return { fault: unavailable };
+    if (reason === 'unsupported')
+      return this.#keep(key, { fault: unsupported }, this.#clock.now() + noneKept);
     if (reason === 'full') return { fault: busy };
     this.#options.log.warn('a still could not be made', { kind, reason });
     if (!drawn.ok) this.#options.log.debug('what ffmpeg said', { errors: drawn.errors });
@@ -224,7 +229,7 @@ class FfmpegStills implements Stills {
 
   async #begin(order: StillOrder, signal: AbortSignal): Promise<Outcome> {
     const stored = await order.store?.load(signal);
-    const size = stored && jpegSize(stored);
+    const size = stored && pictureSize(stored);
     if (stored && size) return this.#keep(order.key, { still: this.#stillOf(stored, size) });
     // Checked before anything is read.
     if (!(await this.#options.runner.about())) return { fault: unavailable };
@@ -260,7 +265,7 @@ class FfmpegStills implements Stills {
     }
     const outcomes = orders.map(({ key }, row): Outcome | undefined => {
       const bytes = drawn?.[row];
-      const size = bytes && jpegSize(bytes);
+      const size = bytes && pictureSize(bytes);
       return bytes && size && this.#keep(key, { still: this.#stillOf(bytes, size) });
     });
     for (const [row, { settle }] of others.entries()) settle(outcomes[row + 1] ?? { fault: busy });
@@ -281,7 +286,7 @@ function counted(outcome: Outcome, { count, how }: { count: Counts; how: 'made' 
     return outcome.still;
   }
   const { fault } = outcome;
-  count[fault === busy || fault === unavailable ? 'refused' : 'failed'] += 1;
+  count[refusals.has(fault) ? 'refused' : 'failed'] += 1;
   throw fault;
 }
 
@@ -301,11 +306,17 @@ const unavailable = new Fault('still.unavailable', {
   // ffmpeg is searched again then.
   retryAfter: missingFor / 1000,
 });
+const unsupported = new Fault('still.unavailable', {
+  status: 503,
+  message: 'The ffmpeg of this server does not write pictures of this format.',
+  retryAfter: noneKept / 1000,
+});
 const busy = new Fault('still.busy', {
   status: 503,
   message: 'Too many pictures are being made. Try again.',
   retryAfter: 1,
 });
+const refusals: ReadonlySet<Fault> = new Set([busy, unavailable, unsupported]);
 const failed = new Fault('still.failed', {
   status: 503,
   message: 'The picture took too long, or could not be made. Try again.',

@@ -88,6 +88,7 @@ export const filmPages: Record<string, readonly Step[]> = {
     installs,
     withUpload(bundled(visitorsPage, choosesFilm)),
     withUpload(html(choosesFilm)),
+    withUpload(html(choosesFilm)),
     sh({
       check: (_, printed) =>
         expect(JSON.parse(printed)).toEqual({

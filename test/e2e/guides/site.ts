@@ -75,11 +75,13 @@ async function serveCdn(context: BrowserContext, complaints: string[]): Promise<
   );
 }
 
-/** `video.js@8/dist/video.min.js` in node_modules, if that has this major version. */
+const folders = [join(root, 'node_modules'), join(root, 'test/clients/node_modules')];
+
+/** `video.js@8/dist/video.min.js` in node_modules or among the clients of other platforms, if they have this major version. */
 function fileOf(path: string): string | undefined {
   const [, name = '', major, file = ''] = /^((?:@[^/]+\/)?[^@/]+)@(\d+)\/(.+)$/.exec(path) ?? [];
-  const folder = join(root, 'node_modules', name);
-  if (!name || !existsSync(join(folder, file))) return undefined;
+  const folder = folders.map((one) => join(one, name)).find((one) => existsSync(join(one, file)));
+  if (!name || folder === undefined) return undefined;
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
   return version.split('.')[0] === major ? join(folder, file) : undefined;
 }

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { allPlugins } from '../../kit/all-plugins.ts';
 import { type World, world } from '../../kit/world.ts';
 
-const shipped = await allPlugins();
+export const shipped = await allPlugins();
 export const film = 'a film of eight seconds';
 
 export async function studio(options: Partial<Parameters<typeof world>[0]> = {}) {
