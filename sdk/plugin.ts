@@ -64,6 +64,7 @@ export { type FileRoute, fileRoute } from '../core/http/file-route.ts';
 export { hold } from '../core/http/hold.ts';
 export { faultResponse, says } from '../core/http/http.ts';
 export { type Attempt as RequestAttempt, shownOnce } from '../core/http/idempotency.ts';
+export type { InnerCall } from '../core/http/inner-call.ts';
 export { type Call, type KeyedRoutes, keyedRoutes } from '../core/http/keyed.ts';
 export {
   type ListedResource,

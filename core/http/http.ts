@@ -71,6 +71,7 @@ export function httpCore(options: HttpCoreOptions): HttpCore {
     },
     // Whatever stands in for `fetch` by then.
     handle: async (request) => core.fetch(request),
+    inner: async (request) => app.fetch(request),
   };
   return core;
 }
@@ -133,6 +134,8 @@ export interface HttpCore {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** The same, always as a promise. */
   readonly handle: (request: Request) => Promise<Response>;
+  /** The same for the path of the request itself, whatever its host stands for. */
+  readonly inner: (request: Request) => Promise<Response>;
 }
 
 interface Call {

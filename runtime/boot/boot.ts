@@ -113,7 +113,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
       declared: await declareRoutes(base),
       hasApi: program.roles.includes('api'),
     });
-    kits.settled();
+    kits.settled(app);
     await startWork({ ...base, ...program, ...options.drivers, log, reactions });
     nodes.watch();
     if (options.engines) {

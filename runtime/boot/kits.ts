@@ -1,4 +1,6 @@
 import type { Metrics } from '../../core/base/metrics.ts';
+import type { HttpCore } from '../../core/http/http.ts';
+import { innerRequest } from '../../core/http/inner-call.ts';
 import { declaredEvents, type EventFeed } from '../../core/plugin/events.ts';
 import type { Kit, Plugin, Resources, StepKit } from '../../core/plugin/plugin.ts';
 import {
@@ -44,6 +46,7 @@ export class Kits {
   /** Entries of collections that were asked for while the program starts, each list with their owners. */
   #lists: { readonly list: unknown[]; readonly owners: string[] }[] | undefined = [];
   readonly #unfit = new Set<unknown>();
+  #app: Pick<HttpCore, 'inner'> | undefined;
   readonly #derivations = new Map<Derivation, Derivation>();
 
   constructor(plan: readonly PlannedPlugin[], options: KitsOptions) {
@@ -54,7 +57,10 @@ export class Kits {
 
   /** Makes all of them. `shared`: what is the same for all plugins. */
   fill(options: {
-    shared: Omit<Kit, 'config' | 'errors' | 'events' | 'resources' | 'use' | 'provide' | 'offered' | 'lacks'>;
+    shared: Omit<
+      Kit,
+      'config' | 'errors' | 'events' | 'resources' | 'ask' | 'use' | 'provide' | 'offered' | 'lacks'
+    >;
     resources: Omit<Resources, 'fields' | 'derived'>;
     events: { feed: EventFeed; store: Pick<Store, 'write'>; wrote: ActorRuntime['wrote'] };
     services: Partial<Services>;
@@ -86,6 +92,7 @@ export class Kits {
           kit: () => this.of(id),
         }),
         ...(plugin.errors && { errors: plugin.errors }),
+        ask: (request, call) => this.#asked(innerRequest(request, call)),
         use: (token) => this.#used(plugin, token),
         provide: (token, value) => void this.#provided.set(token.id, value),
         offered: (to) => this.#offered(to),
@@ -130,13 +137,19 @@ export class Kits {
     });
   }
 
-  /** The program has started: nothing is withdrawn any more. */
-  settled(): void {
+  /** The program has started: nothing is withdrawn any more, and `app` answers. */
+  settled(app: Pick<HttpCore, 'inner'>): void {
     this.#lists = undefined;
+    this.#app = app;
   }
 
   stepKit(pluginId: string): StepKit | undefined {
     return this.#stepKits.get(pluginId);
+  }
+
+  async #asked(request: Request): Promise<Response> {
+    if (!this.#app) throw new Error('the program has not started yet');
+    return this.#app.inner(request);
   }
 
   isProvided({ id }: Token<unknown>): boolean {
