@@ -51,12 +51,12 @@ export function assetRoutes(kit: StudioKit): AnyElysia {
     async run({ request, params, ask }) {
       const given = await assetBody.read(request);
       const path = `/api/asset/${segment(params.id)}`;
-      // What cannot be exported is not changed either.
+      const changed = await ask('PATCH', path, { body: assetGiven(given) });
       if (wantsIpfs(given)) {
         const { nftMetadata } = given.storage.ipfs.spec ?? {};
         await ask('POST', `${path}/export`, { body: { ipfs: nftMetadata ? { nftMetadata } : {} } });
       }
-      return assetOf(ask('PATCH', path, { body: assetGiven(given) }));
+      return { ...changed, body: assetShown(changed.body) };
     },
   });
   declare('DELETE', '/asset/:id', {

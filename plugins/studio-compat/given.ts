@@ -23,26 +23,28 @@ const playbackPolicy = Type.Optional(
   ]),
 );
 const common = { creatorId, playbackPolicy };
+const recordingSpec = Type.Optional(Type.Union([Type.Object(fields(['profiles'])), Type.Null()]));
+const spec = Type.Object({
+  nftMetadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  ...fields(['nftMetadataTemplate']),
+});
+const ipfs = Type.Object({ spec: Type.Optional(Type.Union([spec, Type.Null()])) });
+const storage = Type.Optional(
+  Type.Object({ ipfs: Type.Optional(Type.Union([ipfs, Type.Boolean(), Type.Null()])) }),
+);
 
 // biome-ignore lint/suspicious/noExplicitAny: our routes check what is in them
 type Given = Record<string, any>;
 
 export const streamBody = bodyReader({
   ...common,
-  ...fields(['name', 'profiles', 'record', 'recordingSpec', 'multistream', 'userTags', 'suspended', 'pull']),
+  recordingSpec,
+  ...fields(['name', 'profiles', 'record', 'multistream', 'userTags', 'suspended', 'pull']),
 });
 export const assetBody: BodyReader<Given> = bodyReader({
   ...common,
-  ...fields([
-    'name',
-    'url',
-    'staticMp4',
-    'storage',
-    'encryption',
-    'c2pa',
-    'profiles',
-    'targetSegmentSizeSecs',
-  ]),
+  storage,
+  ...fields(['name', 'url', 'staticMp4', 'encryption', 'c2pa', 'profiles', 'targetSegmentSizeSecs']),
 });
 export const transcodeBody = bodyReader({
   assetId: Type.String({ maxLength: 200 }),
