@@ -96,7 +96,7 @@ export function wantsIpfs({ storage }: Given): boolean {
 function commonGiven({ creatorId, playbackPolicy, ...given }: Given): Given {
   return {
     ...given,
-    ...(creatorId !== undefined && { creatorId: creatorId?.value ?? creatorId }),
+    ...(creatorId !== undefined && { creatorId: creatorId?.value ?? creatorId ?? '' }),
     ...(playbackPolicy !== undefined && { playbackPolicy: policyGiven(playbackPolicy) }),
   };
 }

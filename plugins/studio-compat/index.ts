@@ -24,8 +24,10 @@ import { streamRoutes } from './streams.ts';
 import { studioFormat, webhookRoutes } from './webhooks.ts';
 
 /** Who made a stream or an asset, in the words of the client. */
-const creator = Type.Union([Type.String({ maxLength: 256, examples: ['user-7'] }), Type.Null()], {
-  description: 'Id of who made it, in your own system (`creatorId.value` of Livepeer Studio).',
+const creator = Type.String({
+  maxLength: 256,
+  examples: ['user-7'],
+  description: 'Id of who made it, in your own system (`creatorId.value` of Livepeer Studio). Empty: none.',
 });
 
 /**
@@ -39,7 +41,7 @@ export default definePlugin({
   needs: [authenticator, streams, assets, webhooks],
   hosts: ({ hosts, path }) => Object.fromEntries(hosts.map((host) => [host, path])),
   extends: [stream, assetResource].map((kind) =>
-    field<string | null>(kind, 'creatorId', { isOptional: true, schema: creator, initial: null }),
+    field(kind, 'creatorId', { isOptional: true, schema: creator, initial: '' }),
   ),
   offers: [offer(webhookFormats, () => studioFormat)],
   faults,
