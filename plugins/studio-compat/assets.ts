@@ -80,6 +80,12 @@ export function assetRoutes(kit: StudioKit): AnyElysia {
       return orderShown(await ask('POST', `/api/asset/${segment(assetId)}/transcode`, { body }));
     },
   });
+  taskRoutes(declare);
+  return app;
+}
+
+/** Tasks, and where something is watched. */
+function taskRoutes(declare: ReturnType<typeof studioRoutes>['declare']): void {
   declare('GET', '/task', {
     ...{ name: 'ListTasks', summary: 'Lists tasks, newest first.', gives: 'list', query: pageQuery },
     run: async ({ request, ask }) => listed(await ask('GET', `/api/task${listQuery(request)}`), taskShown),
@@ -95,7 +101,6 @@ export function assetRoutes(kit: StudioKit): AnyElysia {
     ...{ name: 'GetPlayback', summary: 'Where something is watched. No key is needed.', isOpen: true },
     run: playback,
   });
-  return app;
 }
 
 async function assetOf(asked: Promise<Answered>): Promise<Answered> {

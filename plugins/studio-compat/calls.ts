@@ -99,11 +99,14 @@ function handler(
   };
 }
 
+/** Of a Fault that stands for an answer; nobody sees it. */
+const refused = 'studio.bad_request';
+
 /** Throws a Fault with the answer as its cause when it is a refusal. */
 async function read(answer: Response): Promise<Answered> {
   const { status, headers } = answer;
   if (!answer.ok) {
-    throw new Fault('studio.refused', { status, message: 'A route refused the call.', cause: answer });
+    throw new Fault(refused, { status, message: 'A route refused the call.', cause: answer });
   }
   const text = await answer.text();
   return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
