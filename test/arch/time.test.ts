@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 /** Time comes from the Clock port. Only these read it themselves: drivers and their suites, what runs in a browser, and tools. */
 const ownTime =
-  /^(runtime\/drivers|runtime\/http|plugins\/(watch|dashboard|docs)\/page|test\/conformance|test\/e2e|test\/package|test\/media\/plugins|test\/kit\/engines|test\/kit\/publisher|test\/kit\/mistakes|test\/runner|test\/engines|test\/soak|test\/fuzz|bench|demo|scripts)\//;
+  /^(runtime\/drivers|runtime\/http|plugins\/(watch|dashboard|docs)\/page|test\/conformance|test\/e2e|test\/clients|test\/package|test\/media\/plugins|test\/kit\/engines|test\/kit\/publisher|test\/kit\/mistakes|test\/runner|test\/engines|test\/soak|test\/fuzz|bench|demo|scripts)\//;
 /** A machine decides from its state and its event alone. */
 const pure = /^machines\//;
 const folders = ['core', 'machines', 'plugins', 'runtime', 'config', 'demo', 'test', 'bench', 'scripts'];
