@@ -1,12 +1,14 @@
 /** A call of the API that a plugin makes for a client, in the same process. */
 export interface InnerCall {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /** Path and query, such as `/api/stream?limit=10`. */
   readonly path: string;
   /** Sent as JSON. Default: no body. */
   readonly body?: unknown;
   /** The API key, where the request names it in another way than `Authorization: Bearer`. */
   readonly key?: string;
+  /** Without the key of the client: for a route that needs none. */
+  readonly isOpen?: boolean;
 }
 
 /** They describe the body or the connection of the request that came, or ask for an answer that the plugin could not read. */
@@ -16,9 +18,10 @@ const ofMessage = [
 ];
 
 /** The request of such a call: from the client of `request`, with its key. */
-export function innerRequest(request: Request, { method, path, body, key }: InnerCall): Request {
+export function innerRequest(request: Request, { method, path, body, key, isOpen }: InnerCall): Request {
   const headers = new Headers(request.headers);
   for (const name of ofMessage) headers.delete(name);
+  if (isOpen) headers.delete('authorization');
   if (key !== undefined) headers.set('authorization', `Bearer ${key}`);
   if (body !== undefined) headers.set('content-type', 'application/json');
   const inner = new Request(new URL(path, request.url), {
