@@ -20,6 +20,9 @@ const only = (
   to: { path: folders, pathNot: allowed },
 });
 
+/** Plugins that ship with the program and are written as those outside are. */
+const outsiders = '^plugins/(mux-compat|studio-compat|mcp)/';
+
 const rules: IConfiguration = {
   forbidden: [
     only('core-alone', '^core/', '^core/', 'core imports nothing else of the project'),
@@ -32,10 +35,17 @@ const rules: IConfiguration = {
     },
     only(
       'plugins-to-core-and-machines',
-      '^plugins/',
+      { path: '^plugins/', pathNot: outsiders },
       '^(core|machines|plugins)/',
       'a plugin imports core, machines and plugins; all else comes through its kit',
     ),
+    {
+      name: 'dialects-to-the-plugin-entry',
+      comment: 'a dialect shows that the entry for plugins outside is enough: it imports nothing else',
+      severity: 'error',
+      from: { path: outsiders },
+      to: { path: folders, pathNot: '^plugins/$1/|^sdk/plugin\\.ts$' },
+    },
     {
       name: 'plugins-meet-through-contracts',
       comment: "a plugin imports another plugin's contract.ts, never what lies behind it",

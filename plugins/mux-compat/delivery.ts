@@ -115,7 +115,7 @@ async function found(id: string, { kit, find, request, files }: Finding): Promis
 }
 
 /** Of a playback id that is something's own; undefined where it was deleted. */
-function policyIn(
+export function policyIn(
   fields: Readonly<Record<string, unknown>>,
   { id, playbackId }: { id: string; playbackId: string },
 ): Policy | undefined {

@@ -4,23 +4,22 @@ import {
   Elysia,
   Fault,
   films,
-  findByName,
   gateFaults,
   invalidQuery,
   type Kit,
   object,
   openly,
   type PlaySubject,
-  playableFinder,
-  playables,
-  playbackAliases,
   playGate,
   preflight,
   says,
   saysPreflight,
   storeFaults,
+  streams,
   Type,
 } from '../../sdk/plugin.ts';
+import { policyIn } from './delivery.ts';
+import { storedPlaybackId, subjectFinder } from './playback-ids.ts';
 import { storyboardJson, tilesIn, withSheet } from './storyboard.ts';
 
 /** Tokens that `imageRoutes` uses. */
@@ -38,7 +37,7 @@ export function imageRoutes(kit: ImageKit, { base }: { readonly base: string }):
     const picture = Object.hasOwn(pictures, name) ? pictures[name as PictureName] : undefined;
     if (!picture?.endings.includes(ending)) throw noPicture;
     const asked = askedOf(request, picture.audience);
-    const subject = await find(id, request);
+    const subject = await find(id, { request, token: asked.token });
     if (!subject) throw noPicture;
     if (name === 'storyboard' && (ending === 'vtt' || ending === 'json'))
       return cues(request, { id, ending, subject, token: asked.token });
@@ -60,7 +59,7 @@ export function imageRoutes(kit: ImageKit, { base }: { readonly base: string }):
     .get(
       `${base}/:id/:file`,
       ({ request, params }: { request: Request; params: { id: string; file: string } }) =>
-        openly(() => answer(request, params)),
+        openly(() => answer(request, params), { request, kit }),
       says(summary, {
         name: 'getMuxImage',
         isOpen: true,
@@ -90,7 +89,7 @@ export function imageRoutes(kit: ImageKit, { base }: { readonly base: string }):
 const summary =
   'A picture of a stream or an asset: `thumbnail.jpg|png|webp`, `animated.gif|webp`, `storyboard.vtt|json|jpg|png|webp`.';
 
-export type ImageKit = Pick<Kit, 'caller' | 'clock' | 'decide' | 'log' | 'offered' | 'use'>;
+type ImageKit = Pick<Kit, 'caller' | 'clock' | 'decide' | 'errors' | 'log' | 'offered' | 'resources' | 'use'>;
 
 /** Error codes of these routes. */
 export const imageFaults = {
@@ -103,11 +102,29 @@ export const imageFaults = {
 /** Seconds for which caches may keep where a picture is. */
 const redirectAge = 60;
 
-/** What can be watched under a playback id, or another name of it. */
-function finder(kit: ImageKit): (id: string, request: Request) => Promise<PlaySubject | undefined> {
-  const known = playableFinder(kit.offered(playables));
-  const byName = findByName({ aliases: kit.offered(playbackAliases), clock: kit.clock });
-  return async (id, request) => (await byName(id, (own) => known(own, kit.caller(request))))?.subject;
+/** What a playback id shows. Fault `playback.refused` (403) where it is signed, and there is no token. */
+function finder(kit: ImageKit) {
+  const find = subjectFinder(kit);
+  return async (id: string, { request, token }: { request: Request; token: string | undefined }) => {
+    const subject = await find(id, request);
+    const policy = subject && (await policyOf(id, { subject, kit }));
+    if (policy === 'signed' && token === undefined) throw noToken;
+    return policy && subject;
+  };
+}
+
+/** Undefined: the playback id was deleted, although it is still the own one of the stream or asset. */
+async function policyOf(id: string, { subject, kit }: { subject: PlaySubject; kit: ImageKit }) {
+  const { kind, playbackId = '', streamId, assetId } = subject;
+  if (id !== playbackId) {
+    const stored = await storedPlaybackId(id, kit);
+    if (stored) return stored.policy;
+  }
+  const known =
+    kind === 'live'
+      ? await kit.use(streams).current(streamId ?? '')
+      : await kit.use(assets).find(assetId ?? '');
+  return known && policyIn(known.fields, { id: playbackId, playbackId });
 }
 
 function pathOf({ kind, playbackId, sessionId }: PlaySubject): string | undefined {
@@ -296,6 +313,10 @@ const noPicture = new Fault('mux.no_picture', {
   status: 404,
   message:
     'There is no picture of this name here. Expected, for example, thumbnail.webp below a playback id.',
+});
+const noToken = new Fault('playback.refused', {
+  status: 403,
+  message: 'This playback id needs a token.',
 });
 const otherAudience = new Fault('playback.refused', {
   status: 403,

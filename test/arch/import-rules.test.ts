@@ -67,6 +67,8 @@ const breaches: [rule: string, file: string, line: string][] = [
   ['machines-only-xstate', 'machines/broadcast.ts', "import 'elysia';"],
   ['plugins-to-core-and-machines', 'plugins/streams/index.ts', "import '../../runtime/boot.ts';"],
   ['plugins-to-core-and-machines', 'plugins/streams/index.ts', "import('../../config/load.ts');"],
+  ['dialects-to-the-plugin-entry', 'plugins/mux-compat/images.ts', "import '../../core/token.ts';"],
+  ['dialects-to-the-plugin-entry', 'plugins/mux-compat/images.ts', "import '../streams/contract.ts';"],
   ['plugins-meet-through-contracts', 'plugins/tasks/index.ts', "import '../streams/present.ts';"],
   [
     'plugins-meet-through-contracts',
