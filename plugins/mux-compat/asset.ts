@@ -3,7 +3,7 @@ import { present } from './api.ts';
 import type { MuxFields } from './fields.ts';
 import { playbackIdSchema } from './live-stream.ts';
 import { playbackIdsOf } from './playback-ids.ts';
-import { uploadIdOf } from './upload.ts';
+import { uploadIdOf } from './upload-id.ts';
 
 /** An asset as our API shows it. */
 export interface NativeAsset {

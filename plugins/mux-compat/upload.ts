@@ -1,6 +1,7 @@
-import { derivedId, object, oneOf, optional, Type } from '../../sdk/plugin.ts';
+import { object, oneOf, optional, Type } from '../../sdk/plugin.ts';
 import { present } from './api.ts';
 import type { NativeAsset } from './asset.ts';
+import { uploadIdOf } from './upload-id.ts';
 
 const anything = Type.Record(Type.String(), Type.Unknown());
 
@@ -18,11 +19,6 @@ export const uploadSchema = object({
 
 /** Seconds: as long as the URLs of our uploads are good for. */
 const timeout = 12 * 3600;
-
-/** The id of the task that brings the file of an asset, which is that of the upload. */
-export function uploadIdOf(assetId: string): string {
-  return derivedId(`upload of asset ${assetId}`);
-}
 
 /** A direct upload in the form of Mux. Its asset is ours from the first; clients see its id once the file is there. */
 export function presentUpload(

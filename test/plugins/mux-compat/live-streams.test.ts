@@ -121,7 +121,14 @@ it('refuses wrong keys, pages, bodies and ids of others in the form of Mux', asy
     'Basic',
     'unauthorized',
   ]);
-  const broken = ['Basic', 'Basic !', 'Basic Og==', `Bearer ${mux.header.slice(6)}`, `${mux.header}x`, `${mux.header} x`];
+  const broken = [
+    'Basic',
+    'Basic !',
+    'Basic Og==',
+    `Bearer ${mux.header.slice(6)}`,
+    `${mux.header}x`,
+    `${mux.header} x`,
+  ];
   for (const authorization of broken) {
     const { status, body } = await ask(w, `/mux${streams}`, { headers: { authorization } });
     expect([authorization, status, body.error.type]).toEqual([authorization, 401, 'unauthorized']);
@@ -221,7 +228,9 @@ it('has simulcast targets, without their keys', async () => {
 });
 
 it('has host names for playlists and pictures', async () => {
-  const config = { 'mux-compat': { path: '/api-of/mux', streamHost: 'stream.example.com', imageHost: 'image.example.com' } };
+  const config = {
+    'mux-compat': { path: '/api-of/mux', streamHost: 'stream.example.com', imageHost: 'image.example.com' },
+  };
   await using w = await muxWorld({ config });
   const stream = await w.given.stream();
   const at = (host: string, path: string) => ask(w, path, { headers: { host } });
