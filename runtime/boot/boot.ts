@@ -123,9 +123,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     life.atStop('loop delay', sampleLoopDelay(metrics, { log }));
     isReady = true;
     return {
-      ...{ app, internal, document, nodes, stop },
-      plan,
-      plugins: plan.map(({ plugin }) => plugin),
+      ...{ app, internal, document, nodes, stop, plan },
       lines: (notes) => life.lines(notes),
       takeOrder: (order) => orders.take(order),
       jobsRunning: () => workers.allRunning,
@@ -387,9 +385,7 @@ export interface Booted {
   readonly internal: HttpCore;
   /** What was started, a line per part. */
   lines: Lifetime['lines'];
-  /** In the order in which they were started. */
-  readonly plugins: readonly Plugin[];
-  /** The same with the config of each, as it is in force. */
+  /** The plugins in the order in which they were started, with the config of each as it is in force. */
   readonly plan: readonly PlannedPlugin[];
   /** What `/openapi.json` answers. */
   readonly document: () => OpenApi;

@@ -22,7 +22,7 @@ export function welcome(options: {
   took: number;
 }): string {
   const { booted, config, publicUrl, took } = options;
-  const notes = Object.fromEntries(booted.plugins.map(({ id, summary }) => [id, summary]));
+  const notes = Object.fromEntries(booted.plan.map(({ plugin: { id, summary } }) => [id, summary]));
   const rtmp = `rtmp://${new URL(publicUrl).hostname}:${config.rtmp.port}/live`;
   const keyFile = join(config.dataDir, 'bootstrap-key');
   const place = config.bootstrapKey === undefined ? `in the file ${keyFile}` : 'the one in your config';
@@ -31,7 +31,7 @@ export function welcome(options: {
   const api = `  API       ${publicUrl}/api\n`;
   const { roles } = config;
   const [isApi, isMedia] = [roles.includes('api'), roles.includes('media')];
-  const hasDashboard = booted.plugins.some(({ id }) => id === 'dashboard');
+  const hasDashboard = booted.plan.some(({ plugin: { id } }) => id === 'dashboard');
   const once = options.link && `${options.link}  (signs you in, once, within 5 minutes)`;
   const dashboard = isApi && hasDashboard ? `  Dashboard ${once ?? `${publicUrl}/`}\n` : '';
   const keyLine = `  API key   ${key}\n`;
