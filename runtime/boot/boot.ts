@@ -4,7 +4,7 @@ import { Metrics } from '../../core/base/metrics.ts';
 import type { HttpCore } from '../../core/http/http.ts';
 import type { DecisionSettings } from '../../core/plugin/decide.ts';
 import { type AskNode, allRoles, type Nodes, type Role } from '../../core/plugin/nodes.ts';
-import type { Deployment, Kit, Plugin } from '../../core/plugin/plugin.ts';
+import type { Deployment, Kit } from '../../core/plugin/plugin.ts';
 import type { Services } from '../../core/plugin/services.ts';
 import type { Blobs } from '../../core/ports/blobs.ts';
 import type { Bus } from '../../core/ports/bus.ts';

@@ -11,12 +11,12 @@ const ipv4Loopback = new Set(['0.0.0.0', '::', '127.0.0.1', 'localhost']);
  * `POST /api/sign-in-code`.
  */
 export async function signInLink(
-  { app, plugins }: Pick<Booted, 'app' | 'plugins'>,
+  { app, plan }: Pick<Booted, 'app' | 'plan'>,
   config: LinkConfig,
 ): Promise<string | undefined> {
   const { host, port } = config.http;
   const address = host === '::1' ? '[::1]' : ipv4Loopback.has(host) && '127.0.0.1';
-  if (!(address && config.roles.includes('api') && plugins.some(({ id }) => id === 'dashboard')))
+  if (!(address && config.roles.includes('api') && plan.some(({ plugin: { id } }) => id === 'dashboard')))
     return undefined;
   const key = config.bootstrapKey ?? (await bootstrapKeyOf(config.dataDir));
   if (key === undefined) return undefined;

@@ -11,7 +11,10 @@ const said = (
   { isCheckout = true, link, plugins = [] }: { isCheckout?: boolean; link?: string; plugins?: string[] } = {},
 ) =>
   welcome({
-    booted: { plugins: plugins.map((id) => ({ id, summary: '' })), lines: () => [] } as unknown as Booted,
+    booted: {
+      plan: plugins.map((id) => ({ plugin: { id, summary: '' } })),
+      lines: () => [],
+    } as unknown as Booted,
     config: { dataDir: '/data', rtmp: { port: 1935 }, outbound: {}, roles },
     publicUrl: 'http://video.example.com',
     key: undefined,
