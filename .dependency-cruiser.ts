@@ -32,9 +32,15 @@ const rules: IConfiguration = {
     },
     only(
       'plugins-to-core-and-machines',
-      '^plugins/',
+      { path: '^plugins/', pathNot: '^plugins/(mux-compat|studio-compat|mcp)/' },
       '^(core|machines|plugins)/',
       'a plugin imports core, machines and plugins; all else comes through its kit',
+    ),
+    only(
+      'guests-through-the-entry',
+      '^plugins/(mux-compat|studio-compat|mcp)/',
+      '^sdk/(plugin|client/index)\\.ts$|^plugins/$1/',
+      'what could be a package of its own imports only what such packages import',
     ),
     {
       name: 'plugins-meet-through-contracts',

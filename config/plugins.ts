@@ -30,6 +30,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['dashboard', () => import('../plugins/dashboard/index.ts')],
   ['watch', () => import('../plugins/watch/index.ts')],
   ['docs', () => import('../plugins/docs/index.ts')],
+  ['mcp', () => import('../plugins/mcp/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);
 
 /** Shipped plugins that are off unless the config names them: they add the API of another platform. */

@@ -43,7 +43,7 @@ export { every, pause, regularly, within } from '../core/base/timing.ts';
 export { endings as blobEndings } from '../core/blobs/endings.ts';
 export { blobFaults } from '../core/blobs/faults.ts';
 export { piecesOf } from '../core/blobs/source.ts';
-export type { Access, AccessRule, Demand } from '../core/http/access.ts';
+export { type Access, type AccessRule, allows, type Demand } from '../core/http/access.ts';
 export {
   type AuthenticationOptions,
   type Authenticator,
@@ -85,6 +85,7 @@ export {
   storeFaults,
   text,
 } from '../core/http/operation.ts';
+export type { OwnRequest } from '../core/http/own-request.ts';
 export { gateFaults, type PlayGate, playGate } from '../core/http/play-gate.ts';
 export { openly, preflight, saysPreflight } from '../core/http/public-access.ts';
 export { type FilterField, flagOf, invalidQuery, limitOf } from '../core/http/query.ts';

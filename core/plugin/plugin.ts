@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Caller } from '../http/caller.ts';
 import type { ErrorFormat } from '../http/error-format.ts';
+import type { OwnRequest } from '../http/own-request.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Outbound } from '../ports/outbound.ts';
@@ -146,6 +147,11 @@ export interface Kit<C extends TObject = TObject> {
   readonly decide: Decide;
   /** The client of a request: its address, and what the URLs in its answer begin with. */
   caller(request: Request): Caller;
+  /**
+   * Asks a route of this program, for the client of a request that is being answered: `kit.fetch('/api/stream', { from: request })`.
+   * The route checks, counts and limits the client's key as always. What answers such a request makes no further ones.
+   */
+  fetch(path: string, options: OwnRequest): Promise<Response>;
   /** What a token stands for: a service of the runtime, or what another plugin provides. Throws unless it is in the plugin's `needs`. */
   use<T>(token: Token<T>): T;
   /** Gives what one of the plugin's `provides` stands for. */

@@ -109,7 +109,7 @@ export async function boot(options: BootOptions): Promise<Booted> {
     await startPlugins(base);
     checkNamedOffers(base);
     const { app, internal, document } = mountRoutes({
-      ...{ clock, log, metrics, readiness, caller, hostPath, publicUrl },
+      ...{ clock, log, metrics, readiness, caller, hostPath, publicUrl, own: kits.own },
       declared: await declareRoutes(base),
       hasApi: program.roles.includes('api'),
     });

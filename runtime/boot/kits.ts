@@ -1,4 +1,5 @@
 import type { Metrics } from '../../core/base/metrics.ts';
+import { ownRequests } from '../../core/http/own-request.ts';
 import { declaredEvents, type EventFeed } from '../../core/plugin/events.ts';
 import type { Kit, Plugin, Resources, StepKit } from '../../core/plugin/plugin.ts';
 import {
@@ -34,6 +35,8 @@ const derivationLimit = 3000;
 
 /** The kit of each plugin. They are there once `fill` was called: the actors start before the plugins, and are in them. */
 export class Kits {
+  /** Requests of plugins to routes of this program. */
+  readonly own = ownRequests();
   readonly #plan: readonly PlannedPlugin[];
   readonly #options: KitsOptions;
   readonly #limit: TimeLimit;
@@ -54,7 +57,10 @@ export class Kits {
 
   /** Makes all of them. `shared`: what is the same for all plugins. */
   fill(options: {
-    shared: Omit<Kit, 'config' | 'errors' | 'events' | 'resources' | 'use' | 'provide' | 'offered' | 'lacks'>;
+    shared: Omit<
+      Kit,
+      'config' | 'errors' | 'events' | 'fetch' | 'resources' | 'use' | 'provide' | 'offered' | 'lacks'
+    >;
     resources: Omit<Resources, 'fields' | 'derived'>;
     events: { feed: EventFeed; store: Pick<Store, 'write'>; wrote: ActorRuntime['wrote'] };
     services: Partial<Services>;
@@ -86,6 +92,7 @@ export class Kits {
           kit: () => this.of(id),
         }),
         ...(plugin.errors && { errors: plugin.errors }),
+        fetch: this.own.fetch,
         use: (token) => this.#used(plugin, token),
         provide: (token, value) => void this.#provided.set(token.id, value),
         offered: (to) => this.#offered(to),

@@ -4,6 +4,7 @@ import type { Metrics } from '../../core/base/metrics.ts';
 import type { Caller } from '../../core/http/caller.ts';
 import { FaultCauses } from '../../core/http/fault-causes.ts';
 import { type HttpCore, httpCore } from '../../core/http/http.ts';
+import type { OwnRequests } from '../../core/http/own-request.ts';
 import { RequestCounts } from '../../core/http/request-counts.ts';
 import { routesOf } from '../../core/http/routes.ts';
 import { coreFaults } from '../../core/plugin/fault-table.ts';
@@ -54,6 +55,7 @@ export function mountRoutes(options: RoutesOptions): {
     ...(errorForms && { errorForms }),
     ...(options.hostPath && { hostPath: options.hostPath }),
   });
+  options.own.serve(app.handle);
   const internal = httpCore({ ...{ log, causes }, routes: declared.map((one) => one.internal) });
   return { app, internal, document };
 }
@@ -70,6 +72,7 @@ interface RoutesOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly publicUrl: string;
+  readonly own: OwnRequests;
   /** This node answers API clients; others answer only routes that are on every node. */
   readonly hasApi: boolean;
   caller(request: Request): Caller;

@@ -20,6 +20,8 @@ const lawful: Record<string, string[]> = {
   ],
   'plugins/tasks/contract.ts': ["import '../streams/contract.ts';"],
   'plugins/tasks/index.ts': ["import './contract.ts';"],
+  'plugins/mcp/index.ts': ["import '../../sdk/plugin.ts';", "import './client.ts';"],
+  'plugins/mcp/client.ts': ["import '../../sdk/client/index.ts';"],
   'runtime/boot.ts': ["import '../core/plugin.ts';"],
   'runtime/main.ts': ["import './boot.ts';", "import '../config/load.ts';"],
   'runtime/drivers/store/sqlite.ts': ["import 'bun:sqlite';"],
@@ -67,6 +69,7 @@ const breaches: [rule: string, file: string, line: string][] = [
   ['machines-only-xstate', 'machines/broadcast.ts', "import 'elysia';"],
   ['plugins-to-core-and-machines', 'plugins/streams/index.ts', "import '../../runtime/boot.ts';"],
   ['plugins-to-core-and-machines', 'plugins/streams/index.ts', "import('../../config/load.ts');"],
+  ['guests-through-the-entry', 'plugins/mcp/index.ts', "import '../streams/contract.ts';"],
   ['plugins-meet-through-contracts', 'plugins/tasks/index.ts', "import '../streams/present.ts';"],
   [
     'plugins-meet-through-contracts',
