@@ -1,4 +1,4 @@
-import { durationWords, type Entry, type Facts, type Point } from './diagnosis.ts';
+import { durationWords, type Entry, type Facts, type Point } from './facts.ts';
 
 /** Something that is or was wrong, and what to do. Higher weights first. */
 export interface Cause {

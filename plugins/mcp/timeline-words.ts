@@ -1,5 +1,5 @@
 import { clock, spansOf } from './causes.ts';
-import type { Entry, Facts } from './diagnosis.ts';
+import type { Entry, Facts } from './facts.ts';
 
 /** What happened, oldest first, a line each: `10:03:07 the playlist works`. */
 export function timelineWords({ timeline, points, refused }: Facts): string[] {

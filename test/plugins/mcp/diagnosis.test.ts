@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { causesOf } from '../../../plugins/mcp/causes.ts';
-import type { Facts, Point } from '../../../plugins/mcp/diagnosis.ts';
+import type { Facts, Point } from '../../../plugins/mcp/facts.ts';
 import { allPlugins } from '../../kit/all-plugins.ts';
 import { world } from '../../kit/world.ts';
 import { tool } from './kit.ts';
