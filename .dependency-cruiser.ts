@@ -44,7 +44,7 @@ const rules: IConfiguration = {
       comment: 'a dialect shows that the entry for plugins outside is enough: it imports nothing else',
       severity: 'error',
       from: { path: outsiders },
-      to: { path: folders, pathNot: '^plugins/$1/|^sdk/plugin\\.ts$' },
+      to: { path: folders, pathNot: '^plugins/$1/|^sdk/(plugin|client/index)\\.ts$' },
     },
     {
       name: 'plugins-meet-through-contracts',

@@ -32,6 +32,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['docs', () => import('../plugins/docs/index.ts')],
   ['mux-compat', () => import('../plugins/mux-compat/index.ts')],
   ['studio-compat', () => import('../plugins/studio-compat/index.ts')],
+  ['mcp', () => import('../plugins/mcp/index.ts')],
 ] as [string, () => Promise<{ default: unknown }>][]);
 
 /** Shipped plugins that are off unless the config names them: they add the API of another platform. */

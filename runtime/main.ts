@@ -68,7 +68,12 @@ async function main(): Promise<void> {
     () => false,
   );
   const key = await shownKey(config);
-  const link = process.stdout.isTTY ? await signInLink(program.booted, config) : undefined;
+  const link = process.stdout.isTTY
+    ? await signInLink(
+        { app: program.booted.app, plugins: program.booted.plan.map(({ plugin }) => plugin) },
+        config,
+      )
+    : undefined;
   const text = welcome({ ...program, config, key, link, isCheckout, took });
   process.stdout.write(concealed(text, secrets));
   const rtmp = config.roles.includes('media') ? { rtmp: config.rtmp.port } : {};

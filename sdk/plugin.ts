@@ -43,7 +43,7 @@ export { every, pause, regularly, within } from '../core/base/timing.ts';
 export { endings as blobEndings } from '../core/blobs/endings.ts';
 export { blobFaults } from '../core/blobs/faults.ts';
 export { piecesOf } from '../core/blobs/source.ts';
-export type { Access, AccessRule, Demand } from '../core/http/access.ts';
+export { type Access, type AccessRule, allows, type Demand } from '../core/http/access.ts';
 export {
   type AuthenticationOptions,
   type Authenticator,

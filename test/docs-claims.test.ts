@@ -45,7 +45,7 @@ const folderPages = [
     .map((name) => `${folder}/${name}`),
 );
 
-it('needs a key below /api, but for playback info, ingest discovery and sign-in, and nowhere else', async () => {
+it('needs a key below /api, but for playback info, ingest discovery and sign-in, and nowhere else but at /mcp', async () => {
   await using w = await world({ plugins });
   const isKeyed = (operation: { security?: readonly object[] }) => (operation.security ?? []).length > 0;
   const wrong = Object.entries(w.document.paths).flatMap(([path, methods]) =>
@@ -54,7 +54,8 @@ it('needs a key below /api, but for playback info, ingest discovery and sign-in,
       .filter(([method]) => method !== 'options')
       .filter(([, operation]) => {
         const isOpen =
-          !path.startsWith('/api/') || ['/api/playback/{id}', '/api/ingest', '/api/sign-in'].includes(path);
+          (!path.startsWith('/api/') && path !== '/mcp') ||
+          ['/api/playback/{id}', '/api/ingest', '/api/sign-in'].includes(path);
         return isKeyed(operation) === isOpen;
       })
       .map(([method]) => `${method} ${path}`),

@@ -59,7 +59,7 @@ export class Kits {
   fill(options: {
     shared: Omit<
       Kit,
-      'config' | 'errors' | 'events' | 'resources' | 'ask' | 'use' | 'provide' | 'offered' | 'lacks'
+      'config' | 'errors' | 'events' | 'ask' | 'resources' | 'use' | 'provide' | 'offered' | 'lacks'
     >;
     resources: Omit<Resources, 'fields' | 'derived'>;
     events: { feed: EventFeed; store: Pick<Store, 'write'>; wrote: ActorRuntime['wrote'] };

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Plugin } from '../../core/plugin/plugin.ts';
 import type { Booted } from './boot.ts';
 
 /** HTTP hosts at which this machine reaches the server by 127.0.0.1. */
@@ -11,12 +12,12 @@ const ipv4Loopback = new Set(['0.0.0.0', '::', '127.0.0.1', 'localhost']);
  * `POST /api/sign-in-code`.
  */
 export async function signInLink(
-  { app, plan }: Pick<Booted, 'app' | 'plan'>,
+  { app, plugins }: Pick<Booted, 'app'> & { readonly plugins: readonly Pick<Plugin, 'id'>[] },
   config: LinkConfig,
 ): Promise<string | undefined> {
   const { host, port } = config.http;
   const address = host === '::1' ? '[::1]' : ipv4Loopback.has(host) && '127.0.0.1';
-  if (!(address && config.roles.includes('api') && plan.some(({ plugin: { id } }) => id === 'dashboard')))
+  if (!(address && config.roles.includes('api') && plugins.some(({ id }) => id === 'dashboard')))
     return undefined;
   const key = config.bootstrapKey ?? (await bootstrapKeyOf(config.dataDir));
   if (key === undefined) return undefined;

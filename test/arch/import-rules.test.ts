@@ -20,6 +20,8 @@ const lawful: Record<string, string[]> = {
   ],
   'plugins/tasks/contract.ts': ["import '../streams/contract.ts';"],
   'plugins/tasks/index.ts': ["import './contract.ts';"],
+  'plugins/mcp/index.ts': ["import '../../sdk/plugin.ts';", "import './client.ts';"],
+  'plugins/mcp/client.ts': ["import '../../sdk/client/index.ts';"],
   'runtime/boot.ts': ["import '../core/plugin.ts';"],
   'runtime/main.ts': ["import './boot.ts';", "import '../config/load.ts';"],
   'runtime/drivers/store/sqlite.ts': ["import 'bun:sqlite';"],
@@ -69,6 +71,7 @@ const breaches: [rule: string, file: string, line: string][] = [
   ['plugins-to-core-and-machines', 'plugins/streams/index.ts', "import('../../config/load.ts');"],
   ['dialects-to-the-plugin-entry', 'plugins/mux-compat/images.ts', "import '../../core/token.ts';"],
   ['dialects-to-the-plugin-entry', 'plugins/mux-compat/images.ts', "import '../streams/contract.ts';"],
+  ['dialects-to-the-plugin-entry', 'plugins/mcp/index.ts', "import '../streams/contract.ts';"],
   ['plugins-meet-through-contracts', 'plugins/tasks/index.ts', "import '../streams/present.ts';"],
   [
     'plugins-meet-through-contracts',

@@ -56,7 +56,7 @@ const open = [
 const adminOnly = /^\w+ \/api\/system(\/|$)/;
 
 /** What every key may know, whatever its rules. */
-const forAnyKey = 'GET /api/api-token/current';
+const forAnyKey: readonly string[] = ['GET /api/api-token/current', 'POST /mcp'];
 
 const maker = assetMaker();
 
@@ -110,6 +110,7 @@ const seconds: Record<string, (w: World, id: string) => Promise<string>> = {
 /** Bodies without which a route never asks whose the thing is. */
 const bodies: Record<string, unknown> = {
   'PATCH /api/stream/:id/record': { record: true },
+  'POST /mcp': { jsonrpc: '2.0', id: 1, method: 'tools/list' },
 };
 
 const plugins = [...(await allPlugins()), maker.plugin];
@@ -146,7 +147,7 @@ describe.each(routes)('%s', (route) => {
       }),
     );
     const isError = answer.status >= 400;
-    const code = isError ? ((await answer.json()) as { code: string }).code : undefined;
+    const code = isError ? codeOf(await answer.json()) : undefined;
     if (!isError) await answer.body?.cancel();
     await w.settle();
     return [answer.status, code];
@@ -164,10 +165,10 @@ describe.each(routes)('%s', (route) => {
   });
 
   it('needs a key with its scope', async () => {
-    const resource = path.replace('/api/', '');
+    const resource = path.replace(/^\/(api\/)?/, '');
     const methods = ['get', 'post', 'put', 'patch', 'delete'].filter((name) => name !== method.toLowerCase());
     for (const rules of [[], [{ resources: ['*'], methods }], [{ resources: ['x', `${resource}/*`] }]]) {
-      const refused = route === forAnyKey ? [200, undefined] : [403, 'auth.not_allowed'];
+      const refused = forAnyKey.includes(route) ? [200, undefined] : [403, 'auth.not_allowed'];
       expect(await ask(await keyWith(rules))).toEqual(refused);
     }
   });
@@ -186,10 +187,16 @@ describe.each(routes)('%s', (route) => {
 
   // Last, because it may delete what it is asked for.
   it('needs no more than its scope', async () => {
-    const [status] = await ask(await keyWith([{ resources: [path.replace('/api/', '')] }]));
+    const [status] = await ask(await keyWith([{ resources: [path.replace(/^\/(api\/)?/, '')] }]));
     expect([401, 403, 404, 500]).not.toContain(status);
   });
 });
+
+/** Errors of the Model Context Protocol have it elsewhere. */
+function codeOf(body: unknown): string | undefined {
+  const { code, error } = body as { code?: string; error?: { data?: { code?: string } } };
+  return code ?? error?.data?.code;
+}
 
 async function keyedRoutes(): Promise<string[]> {
   await using w = await world({ plugins });

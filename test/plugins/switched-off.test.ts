@@ -35,6 +35,10 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
     const { body } = await w.request('POST', '/api/asset/request-upload', { body: { name: 'Friday' } });
     expect((await put(w, body.url)).body).toMatchObject({ status: 'ready', size: film.length });
   },
+  async mcp(w) {
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    expect((await w.request('POST', '/mcp', { body })).body.result.tools).not.toEqual([]);
+  },
   async tasks(w) {
     expect((await w.request('GET', '/api/task')).status).toBe(200);
   },
