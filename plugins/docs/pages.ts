@@ -39,7 +39,7 @@ const introductionFile = 'guides/README.md';
 /** The order of the pages for users; what is not named here follows by name. */
 const handbook = ['dashboard', 'embedding', 'api', 'cli', 'operating', 'limits', 'reference'];
 
-/** Reads the Markdown files of a folder, of its `guides` and of its `plugins`. */
+/** Reads the Markdown files of a folder, of its `guides`, `clients` and `plugins`. */
 export async function readLibrary(folder: string): Promise<Library> {
   const files = (await readdir(folder, { recursive: true })).map((path) => path.replaceAll('\\', '/')).sort();
   const pages = await Promise.all(
@@ -61,6 +61,7 @@ export async function readLibrary(folder: string): Promise<Library> {
         handbook,
       ),
     },
+    { title: 'Other platforms', pages: of('clients') },
     {
       title: 'Plugins',
       pages: inOrder(of('plugins'), ['plugins', ...linksOf(byFile.get('plugins/README.md'))]),
