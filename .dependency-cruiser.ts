@@ -32,9 +32,15 @@ const rules: IConfiguration = {
     },
     only(
       'plugins-to-core-and-machines',
-      '^plugins/',
+      { path: '^plugins/', pathNot: '^plugins/aliases/' },
       '^(core|machines|plugins)/',
       'a plugin imports core, machines and plugins; all else comes through its kit',
+    ),
+    only(
+      'public-plugins-to-the-public-entry',
+      '^plugins/aliases/',
+      '^(plugins/aliases/|sdk/plugin\\.ts$)',
+      'these plugins are written as those of others: they import millrace/plugin and nothing else of the program',
     ),
     {
       name: 'plugins-meet-through-contracts',

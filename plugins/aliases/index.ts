@@ -1,26 +1,7 @@
-import {
-  authenticator,
-  definePlugin,
-  Elysia,
-  faultsOf,
-  type Kit,
-  limitSchema,
-  offer,
-  playbackAliases,
-  Type,
-} from '../../sdk/plugin.ts';
+import { authenticator, definePlugin, Elysia, faultsOf, offer, playbackAliases } from '../../sdk/plugin.ts';
 import { aliasKind, documentOf } from './alias.ts';
+import { type AliasesKit, config } from './config.ts';
 import { routes } from './routes.ts';
-
-const config = Type.Object({
-  max: limitSchema('Aliases of one account. One more gets 409 `alias.too_many`.', {
-    unit: 'aliases',
-    minimum: 1,
-    maximum: 10_000_000,
-    default: 200_000,
-  }),
-});
-export type AliasesKit = Kit<typeof config>;
 
 /** Other ids by which a stream or asset is played, such as those that it had on another platform. */
 export default definePlugin({

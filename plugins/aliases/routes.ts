@@ -24,7 +24,7 @@ import {
   shownSchema,
   targetSchema,
 } from './alias.ts';
-import type { AliasesKit } from './index.ts';
+import type { AliasesKit } from './config.ts';
 
 /** `/api/alias`: create, list, read, delete. */
 export function routes(kit: AliasesKit): AnyElysia {
