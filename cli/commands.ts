@@ -10,6 +10,7 @@ import { exportCommand } from './export.ts';
 import { failureOf } from './failure.ts';
 import { importCommand } from './import.ts';
 import { login } from './login.ts';
+import { migrateLivepeer, migrateMux } from './migrate.ts';
 import { pluginCheck } from './plugin-check.ts';
 import { configIn, pluginCommands } from './plugin-commands.ts';
 import { pluginNew } from './plugin-new.ts';
@@ -28,7 +29,7 @@ export const commands: readonly Command[] = [
   ...[start, demo, doctor, configCheck, configPrint, login],
   ...[streamList, streamCreate, streamShow, streamWatch, streamKey, push],
   ...[upload, importCommand, exportCommand, taskList, taskShow, taskFollow],
-  ...[events, webhookListen],
+  ...[events, webhookListen, migrateMux, migrateLivepeer],
   ...[pluginNew, pluginTest, pluginCheck],
   ...[completion(() => commands), version],
 ];

@@ -83,27 +83,31 @@ const longestSilence = 60_000;
  */
 export function clientOf(
   { url, key }: Place,
-  { onAnswer, silence = longestSilence }: { onAnswer?: () => void; silence?: number } = {},
+  options: { onAnswer?: () => void; silence?: number } = {},
 ): Client {
-  return millrace({
-    baseUrl: url,
-    ...(key !== undefined && { key }),
-    async fetch(request) {
-      const late = new AbortController();
-      const timer = setTimeout(() => late.abort(new Error(`no answer in ${silence / 1000} s`)), silence);
-      const signal = AbortSignal.any([request.signal, late.signal]);
-      const response = await fetch(request, { signal })
-        .catch((error: unknown) => {
-          request.signal.throwIfAborted();
-          throw unreachable(url, late.signal.aborted ? late.signal.reason : error);
-        })
-        .finally(() => clearTimeout(timer));
-      if (!response.ok) return response;
-      if (isPage(response)) throw stranger(url, response.status);
-      onAnswer?.();
-      return response;
-    },
-  });
+  return millrace({ baseUrl: url, ...(key !== undefined && { key }), fetch: sendTo(url, options) });
+}
+
+/** Sends a request to the server at `url`; rejects with a `Failure` where no Millrace server answers. */
+export function sendTo(
+  url: string,
+  { onAnswer, silence = longestSilence }: { onAnswer?: () => void; silence?: number } = {},
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error(`no answer in ${silence / 1000} s`)), silence);
+    const signal = AbortSignal.any([request.signal, late.signal]);
+    const response = await fetch(request, { signal })
+      .catch((error: unknown) => {
+        request.signal.throwIfAborted();
+        throw unreachable(url, late.signal.aborted ? late.signal.reason : error);
+      })
+      .finally(() => clearTimeout(timer));
+    if (!response.ok) return response;
+    if (isPage(response)) throw stranger(url, response.status);
+    onAnswer?.();
+    return response;
+  };
 }
 
 /** Another server, such as one for web sites, answers everything with a page; no call of an API does. */

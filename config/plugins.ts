@@ -20,6 +20,7 @@ const shipped: ReadonlyMap<string, () => Promise<{ default: unknown }>> = new Ma
   ['recordings', () => import('../plugins/recordings/index.ts')],
   ['stills', () => import('../plugins/stills/index.ts')],
   ['playback', () => import('../plugins/playback/index.ts')],
+  ['aliases', () => import('../plugins/aliases/index.ts')],
   ['protection', () => import('../plugins/protection/index.ts')],
   ['ingest', () => import('../plugins/ingest/index.ts')],
   ['events', () => import('../plugins/events/index.ts')],

@@ -86,11 +86,13 @@ function methodOf({ path, method, operation }: Call): string {
   const members = [
     ...inPath.map(({ name }) => `readonly ${name}: string`),
     ...(inQuery.length > 0 ? [`readonly query?: ${objectOf(inQuery)}`] : []),
-    ...(requestBody ? [`readonly body: ${typeOf(schemaOf(requestBody), '      ')}`] : []),
+    ...(requestBody
+      ? [`readonly body${requestBody.required ? '' : '?'}: ${typeOf(schemaOf(requestBody), '      ')}`]
+      : []),
   ];
   const options = isOnce(operation) ? 'OnceOptions' : 'CallOptions';
   const type = members.length > 0 ? `{\n      ${members.join(';\n      ')};\n    } & ${options}` : options;
-  const isNeeded = inPath.length > 0 || requestBody !== undefined;
+  const isNeeded = inPath.length > 0 || requestBody?.required === true;
   const answer = Object.entries(operation.responses).find(([status]) => status < '300')?.[1];
   const answered = answer?.content ? typeOf(schemaOf(answer), '  ') : 'undefined';
   return `  /** ${summary} \`${method} ${path}\` */\n  ${operationId}(call${isNeeded ? '' : '?'}: ${type}): Promise<${answered}>;`;
@@ -171,7 +173,7 @@ interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: Pick<Answer, 'content'>;
+  readonly requestBody?: Pick<Answer, 'content'> & { readonly required?: boolean };
   readonly responses: Readonly<Record<string, Answer>>;
 }
 

@@ -61,7 +61,7 @@ export async function readLibrary(folder: string): Promise<Library> {
         handbook,
       ),
     },
-    { title: 'Clients of other kinds', pages: inOrder(of('clients'), []) },
+    { title: 'Other platforms and clients', pages: inOrder(of('clients'), []) },
     {
       title: 'Plugins',
       pages: inOrder(of('plugins'), ['plugins', ...linksOf(byFile.get('plugins/README.md'))]),

@@ -6,7 +6,7 @@ import type { Asker } from './call.ts';
 export function clientFor({ kit, request: from }: Asker): Client {
   return millrace({
     baseUrl: 'http://server.invalid',
-    async fetch(request) {
+    fetch: async (request) => {
       const { pathname, search } = new URL(request.url);
       const text = await request.text();
       return kit.ask(from, {

@@ -71,6 +71,7 @@ export default definePlugin({
   lostNode,
   faults: {
     'stream.not_found': { status: 404, meaning: 'There is no stream or session of this id in your account.' },
+    'stream.key_taken': { status: 409, meaning: 'Another stream has the key that a request brings along.' },
     'stream.too_many': {
       status: 403,
       meaning: 'The account has the maximum number of streams (plugins.streams.maxStreams).',

@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { hasCode, unlessRefused } from '../../core/base/fault.ts';
 import { newPlaybackId, newStreamKey } from '../../core/base/ids.ts';
@@ -20,6 +20,7 @@ import { hlsRoutes } from './hls.ts';
 import { listRoutes } from './lists.ts';
 import { readLive } from './live-figures.ts';
 import { publishFigures } from './media-facts.ts';
+import { claimKey, ownKeySchema } from './own-key.ts';
 import { presenter, type Reader } from './present.ts';
 import { refusedRoute } from './refused-publishes.ts';
 import { changeable, readOnly, streamName, streamSchema, toleratedFields } from './schema.ts';
@@ -126,6 +127,8 @@ function answering(kit: StreamsKit) {
   };
 }
 
+const rotationBody = bodyReader({ streamKey: Type.Optional(ownKeySchema) });
+
 /** What is done to the broadcast of a stream and to its key. */
 function broadcastRoutes(kit: StreamsKit): AnyElysia {
   const { keyed, once } = keyedRoutes(kit);
@@ -148,10 +151,12 @@ function broadcastRoutes(kit: StreamsKit): AnyElysia {
     .post(
       '/api/stream/:id/rotate-key',
       once(
-        async ({ params, principal, caller, id: attempt }) => {
+        async ({ request, params, principal, caller, id: attempt }) => {
           const document = await parent(principal, { id: params.id, kit });
-          const { id } = document;
-          const streamKey = newStreamKey();
+          const { id, account } = document;
+          const { streamKey: own } = await rotationBody.read(request);
+          if (own !== undefined) await claimKey(own, { streamId: id, account, kit });
+          const streamKey = own ?? newStreamKey();
           const rotation = { type: 'rotateKey', streamKey, ...(await lastFigures(document, kit)) } as const;
           await kit.actors
             .ask(broadcast, id, rotation, { cause: `rotate-key/${attempt}` })
@@ -162,8 +167,9 @@ function broadcastRoutes(kit: StreamsKit): AnyElysia {
       ),
       says('Gives the stream a new key; the old one stops working at once. 200 with the stream.', {
         name: 'rotateStreamKey',
+        body: rotationBody,
         answers: { 200: json(shown, 'The stream with its new key.') },
-        faults: setFieldsFaults,
+        faults: [...setFieldsFaults, 'stream.key_taken'],
       }),
     );
 }

@@ -87,6 +87,15 @@ export type AccountUsage = {
   };
 };
 
+export type Alias = {
+  /** The other id. */
+  readonly alias: string;
+  /** Playback id of the stream or asset that it stands for. */
+  readonly playbackId: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+};
+
 export type ApiToken = {
   readonly id: string;
   readonly name: string;
@@ -866,7 +875,7 @@ export interface Api {
   /** Changes the fields that the body names; only for keys of the admin account. A field that is null has the default of the deployment again. 204. `PATCH /api/account/{id}` */
   changeAccount(call: {
       readonly id: string;
-      readonly body: {
+      readonly body?: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name?: string;
         readonly playbackPolicy?: {
@@ -911,8 +920,8 @@ export interface Api {
   /** The API key of the request, and what it may do. Access rules do not limit this call. `GET /api/api-token/current` */
   getCurrentApiToken(call?: CallOptions): Promise<CurrentApiToken>;
   /** Creates an API key. 201 with the secret `key`, which is never shown again. `POST /api/api-token` */
-  createApiToken(call: {
-      readonly body: {
+  createApiToken(call?: {
+      readonly body?: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name?: string;
         readonly access?: {
@@ -996,8 +1005,8 @@ export interface Api {
       };
     } & CallOptions): Promise<undefined>;
   /** Creates a code that signs in once, within 5 minutes, with the access of the key of this request. 201. `POST /api/sign-in-code` */
-  createSignInCode(call: {
-      readonly body: {
+  createSignInCode(call?: {
+      readonly body?: {
 
       };
     } & OnceOptions): Promise<SignInCode>;
@@ -1236,7 +1245,7 @@ export interface Api {
   /** Changes the fields that the body names. 204. `PATCH /api/stream/{id}` */
   changeStream(call: {
       readonly id: string;
-      readonly body: {
+      readonly body?: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name?: string;
         /** While true, there is no broadcast: a running one ends, and new ones are refused. */
@@ -1295,6 +1304,10 @@ export interface Api {
   /** Gives the stream a new key; the old one stops working at once. 200 with the stream. `POST /api/stream/{id}/rotate-key` */
   rotateStreamKey(call: {
       readonly id: string;
+      readonly body?: {
+        /** A key that encoders have already, such as one of another platform. It needs 16 letters or digits, 8 of them different, and no other stream may have it. Default: a new random key. */
+        readonly streamKey?: string;
+      };
     } & OnceOptions): Promise<Stream>;
   /** Health of a broadcast over the last hour, a point for each 5 s; of a parent its newest session. `GET /api/stream/{id}/health` */
   getStreamHealth(call: {
@@ -1351,7 +1364,7 @@ export interface Api {
   /** Changes the fields of a multistream target that the body names. 204. `PATCH /api/multistream/target/{id}` */
   changeTarget(call: {
       readonly id: string;
-      readonly body: {
+      readonly body?: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name?: string;
         /** An rtmp://, rtmps:// or srt:// URL of at most 2000 characters. */
@@ -1550,7 +1563,7 @@ export interface Api {
   /** Changes the fields that the body names. 200 with the asset. `PATCH /api/asset/{id}` */
   changeAsset(call: {
       readonly id: string;
-      readonly body: {
+      readonly body?: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name?: string;
         /** Values of your own; names have up to 100 characters. */
@@ -1594,7 +1607,7 @@ export interface Api {
   /** Exports the file of an asset to IPFS or to a URL. 201 with the task, which shows progress and result. `POST /api/asset/{id}/export` */
   exportAsset(call: {
       readonly id: string;
-      readonly body: {
+      readonly body?: {
         /** To IPFS. May be empty. */
         readonly ipfs?: {
           /** Your account at the pinning service: either `jwt`, or `apiKey` and `apiSecret`. Default: what the deployment has set. Never shown again. */
@@ -1635,10 +1648,50 @@ export interface Api {
   getPlayback(call: {
       readonly id: string;
     } & CallOptions): Promise<Playback>;
+  /** Lets a stream or asset be played by another id too, such as the one that it had on another platform. 201 with the alias, also if it exists already. `POST /api/alias` */
+  createAlias(call: {
+      readonly body: {
+        /** The other id. */
+        readonly alias: string;
+        /** Playback id of the stream or asset that it stands for. */
+        readonly playbackId: string;
+      };
+    } & OnceOptions): Promise<Alias>;
+  /** Lists aliases; parameters as for streams. `GET /api/alias` */
+  listAliases(call?: {
+      readonly query?: {
+        /** Rows of one page. */
+        readonly limit?: number;
+        /** Start of the page, from the `Link` of the page before; only for the same list in the same order. */
+        readonly cursor?: string;
+        /** Fields with `-true` (descending) or `-false`, separated by commas. Cannot be combined with `name`. */
+        readonly order?: string;
+        /** `asc` or `desc` sorts by name; any other text ranks names by similarity to it. */
+        readonly name?: string;
+        /** All filters must match: text is contained (any case), a number is equal or within `{gt, gte, lt, lte}`, true or false is equal. */
+        readonly filters?: ReadonlyArray<{
+          readonly id: 'alias';
+          readonly value: string;
+        } | {
+          readonly id: 'playbackId';
+          readonly value: string;
+        }>;
+        /** Adds `X-Total-Count`. */
+        readonly count?: boolean;
+      };
+    } & CallOptions): Promise<readonly Alias[]>;
+  /** One alias, by the alias itself. `GET /api/alias/{id}` */
+  getAlias(call: {
+      readonly id: string;
+    } & CallOptions): Promise<Alias>;
+  /** Deletes an alias. It may be played for 10 s more. 204. `DELETE /api/alias/{id}` */
+  deleteAlias(call: {
+      readonly id: string;
+    } & CallOptions): Promise<undefined>;
   /** Ends playback of a viewer, or of everybody who was let in so far, within 5 s. 204. `POST /api/playback/{id}/revoke` */
   revokePlayback(call: {
       readonly id: string;
-      readonly body: {
+      readonly body?: {
         /** The `viewer` of its token. Absent: everybody who was let in so far. */
         readonly viewer?: string;
       };
@@ -1646,7 +1699,7 @@ export interface Api {
   /** Says whether a viewer with this token, origin and address may watch, and if not, what refuses it. The webhook of a policy is asked. `POST /api/playback/{id}/check` */
   checkPlayback(call: {
       readonly id: string;
-      readonly body: {
+      readonly body?: {
         /** As the player sends it. */
         readonly token?: string;
         /** Origin of the page that plays. */
@@ -1660,8 +1713,8 @@ export interface Api {
       readonly id: string;
     } & CallOptions): Promise<PlaybackToken>;
   /** Creates a signing key. 201 with the `privateKey`, which is never shown again. With `jwksUrl`, keys of your own are trusted. `POST /api/signing-key` */
-  createSigningKey(call: {
-      readonly body: {
+  createSigningKey(call?: {
+      readonly body?: {
         /** 1 to 500 characters, without NUL and halves of surrogate pairs. */
         readonly name?: string;
         /** Of the pair that is made. Default `ES256`. */
@@ -2034,6 +2087,10 @@ export const operations = {
   exportAsset: { method: 'POST', path: '/api/asset/{id}/export', isOnce: true },
   setRecord: { method: 'PATCH', path: '/api/stream/{id}/record' },
   getPlayback: { method: 'GET', path: '/api/playback/{id}' },
+  createAlias: { method: 'POST', path: '/api/alias', isOnce: true },
+  listAliases: { method: 'GET', path: '/api/alias' },
+  getAlias: { method: 'GET', path: '/api/alias/{id}' },
+  deleteAlias: { method: 'DELETE', path: '/api/alias/{id}' },
   revokePlayback: { method: 'POST', path: '/api/playback/{id}/revoke', isOnce: true },
   checkPlayback: { method: 'POST', path: '/api/playback/{id}/check', isOnce: true },
   getPlaybackToken: { method: 'GET', path: '/api/playback/{id}/token' },
@@ -2072,6 +2129,7 @@ export type ListName =
   | 'listTargets'
   | 'listTasks'
   | 'listAssets'
+  | 'listAliases'
   | 'listSigningKeys'
   | 'listEvents'
   | 'listWebhookLog'

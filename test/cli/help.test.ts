@@ -45,7 +45,7 @@ it('an option that takes a value says which, and each has a sentence', () => {
 const unproven: Readonly<Record<string, string>> = {};
 
 it('a test runs each command', () => {
-  const tests = ['test/cli', 'test/e2e', 'test/package'].flatMap((folder) =>
+  const tests = ['test/cli', 'test/clients', 'test/e2e', 'test/package'].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((name) => /\.(test|e2e)\.ts$/.test(name) && name !== 'help.test.ts')
       .map((name) => readFileSync(join(root, folder, name), 'utf8')),

@@ -55,6 +55,9 @@ const jobs: Record<string, (w: World) => Promise<void>> = {
   async recordings(w) {
     expect((await w.given.stream({ record: true })).record).toBe(true);
   },
+  async aliases(w) {
+    expect((await w.request('GET', '/api/alias')).status).toBe(200);
+  },
   async health(w) {
     const stream = await w.given.stream();
     expect((await w.request('GET', `/api/stream/${stream.id}/health`)).status).toBe(200);
