@@ -42,8 +42,7 @@ export class RequestBody {
   take(bytes: Uint8Array): number | undefined {
     const taken = this.#decoder ? this.#decoder.take(bytes) : this.#counted(bytes);
     if (taken === undefined) return undefined;
-    // As one, however small its chunks are: each piece costs more than its bytes.
-    const piece = joined(taken.pieces);
+    const { piece } = taken;
     this.received += piece.length;
     if (!this.#isDropped && piece.length > 0) {
       this.#waiting.push(piece);
@@ -75,7 +74,7 @@ export class RequestBody {
     const size = this.#options.framing as number;
     const piece = bytes.subarray(0, size - this.received);
     return {
-      pieces: [piece],
+      piece,
       consumed: piece.length,
       isDone: this.received + piece.length === size,
     };
@@ -127,15 +126,19 @@ class ChunkDecoder {
    * Takes what came. `consumed`: bytes that belong to the body, fewer than came where it ended before. Undefined: it is no
    * valid chunk.
    */
-  take(bytes: Uint8Array): { pieces: Uint8Array[]; consumed: number; isDone: boolean } | undefined {
-    const pieces: Uint8Array[] = [];
+  take(bytes: Uint8Array): { piece: Uint8Array; consumed: number; isDone: boolean } | undefined {
+    // The data are moved together where they lie, however small the chunks are: each piece would cost more than its bytes.
+    let from = 0;
+    let to = 0;
     let at = 0;
     while (at < bytes.length) {
       if (this.#state === 'data') {
-        const piece = bytes.subarray(at, at + this.#left);
-        pieces.push(piece);
-        at += piece.length;
-        this.#left -= piece.length;
+        const end = Math.min(bytes.length, at + this.#left);
+        if (to === from) from = to = at;
+        else bytes.copyWithin(to, at, end);
+        to += end - at;
+        this.#left -= end - at;
+        at = end;
         if (this.#left === 0) this.#state = 'end of data';
         continue;
       }
@@ -150,9 +153,9 @@ class ChunkDecoder {
       if (line.text === undefined) break;
       const outcome = this.#read(line.text);
       if (outcome === 'wrong') return undefined;
-      if (outcome === 'done') return { pieces, consumed: at, isDone: true };
+      if (outcome === 'done') return { piece: bytes.subarray(from, to), consumed: at, isDone: true };
     }
-    return { pieces, consumed: at, isDone: false };
+    return { piece: bytes.subarray(from, to), consumed: at, isDone: false };
   }
 
   /**
