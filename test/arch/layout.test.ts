@@ -63,7 +63,10 @@ function longFunctions(path: string, text: string): { path: string; line: number
 function sources(folders: readonly string[]): (readonly [path: string, text: string])[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts') && !path.includes('node_modules') && !generated.has(`${folder}/${path}`))
+      .filter(
+        (path) =>
+          path.endsWith('.ts') && !path.includes('node_modules') && !generated.has(`${folder}/${path}`),
+      )
       .map((path) => [`${folder}/${path}`, readFileSync(join(root, folder, path), 'utf8')] as const),
   );
 }
