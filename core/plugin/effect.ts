@@ -8,7 +8,7 @@ import type { Static, TObject } from '@sinclair/typebox';
  * harmless to repeat. Pass the `id`, which stays the same, to the other side.
  *
  * A throw is trouble on the way (a connection, a timeout): the job tries again by itself, and the machine hears of it
- * after the last attempt. `Fault` with `retry: false` ends it at once, one with `retryAfter` is not tried again before that. What the other side *answered*, also a refusal, is
+ * after the last attempt. `Fault` with `retry: false` ends it at once, one with `retryAfter` is not tried again before that, and `notNow` is no attempt at all. What the other side *answered*, also a refusal, is
  * an output: the machine decides what follows.
  */
 export interface Effect<Input, Output, C extends TObject, Kit> {

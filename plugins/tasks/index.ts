@@ -9,6 +9,7 @@ import { config } from './config.ts';
 import { ipfsSettings, tasks } from './contract.ts';
 import { ipfsContradictions, ipfsSettingsOf } from './ipfs.ts';
 import { lane, laneReactions, lookEffect } from './lane.ts';
+import { countPlaces, places } from './places.ts';
 import { routes } from './routes.ts';
 import { runEffect } from './run.ts';
 import { lostNode, making, task, taskKind } from './task.ts';
@@ -24,8 +25,8 @@ export default definePlugin({
   summary: 'tasks: long-running work and its progress',
   config,
   contradictions: ({ ipfs }) => ipfsContradictions(ipfs).map((problem) => `ipfs.${problem}`),
-  needs: [authenticator, services.secrets],
-  provides: [tasks, ipfsSettings],
+  needs: [authenticator, services.secrets, places],
+  provides: [tasks, ipfsSettings, places],
   offers: [offer(storedKinds, () => ({ kind: taskKind }))],
   actors: [task, lane],
   effects: { 'task.run': runEffect, 'task.look': lookEffect },
@@ -49,6 +50,7 @@ export default definePlugin({
   routes,
   start(kit) {
     kit.provide(tasks, making(kit));
+    kit.provide(places, countPlaces(kit.config));
     const { endpoint } = kit.config.ipfs;
     const wrong = endpoint === undefined ? undefined : kit.outbound.problem(endpoint);
     if (wrong) {

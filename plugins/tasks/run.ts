@@ -1,11 +1,13 @@
 import { milliseconds } from '../../core/base/config-fields.ts';
 import { Fault, isAccepted } from '../../core/base/fault.ts';
 import { uuid } from '../../core/base/ids.ts';
+import { notNow } from '../../core/plugin/not-now.ts';
 import { effect } from '../../core/plugin/plugin.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Run, RunResult, TaskContext } from '../../machines/task.ts';
 import type { config, TasksKit } from './config.ts';
 import { type TaskResult, type TaskWork, taskKinds } from './contract.ts';
+import { places } from './places.ts';
 import { redactor } from './redact.ts';
 import { openedSecret } from './secret.ts';
 import { task } from './task.ts';
@@ -16,6 +18,8 @@ export const attempts = 8;
 const progressPause = 2000;
 /** Characters of the reason why a task failed. */
 const maxMessage = 500;
+/** Until a task that has no place is looked at again, s. */
+const placePause = 5;
 
 /** Runs a task by the plugin that knows its type. The job only names the task; what the work needs is read here. */
 export const runEffect = effect<Run, RunResult, typeof config>({
@@ -26,33 +30,46 @@ export const runEffect = effect<Run, RunResult, typeof config>({
   async run({ input: { id, round }, attempt, signal }, kit) {
     const found = await kit.actors.read(task, id);
     if (found?.context.retries !== round) return unwanted;
-    const own = workOn(found.context, { signal, kit });
-    if (!(await own.begin())) return unwanted;
-    const secret = openedSecret(found.context, kit);
-    if (secret === undefined) return unopened;
-    const redact = redactor(secret);
-    const shown = (text: string) => redact(text).slice(0, maxMessage);
-    const progress = workProgress({ clock: kit.clock, pause: progressPause, store: own.store });
+    const leave = kit.use(places).take(found.context.task.account);
+    if (!leave) throw notNow(placePause);
     try {
-      const more = { attempt, signal: own.signal, progress: progress.say };
-      const result = await runKind({ ...found.context, secret }, { more, kit });
-      return result.outcome === 'failed' ? { ...result, message: shown(result.message) } : result;
-    } catch (error) {
-      // First: progress that is stored after the end of an attempt would say that it goes on.
-      progress.end();
-      if (error instanceof Fault && !error.retry) return { outcome: 'failed', message: shown(error.message) };
-      const trouble = troubleOf(error, shown);
-      // When the server itself broke off the work, the error says nothing.
-      if (attempt < attempts) await own.interrupted(signal.aborted ? undefined : trouble.message);
-      if (signal.aborted) throw signal.reason;
-      const { type } = found.context.task;
-      kit.log.warn('an attempt at a task failed', { task: id, type, attempt, reason: redact(textOf(error)) });
-      throw trouble;
+      return await workedAt(found.context, { attempt, signal, kit });
     } finally {
-      progress.end();
+      leave();
     }
   },
 });
+
+async function workedAt(
+  context: TaskContext,
+  { attempt, signal, kit }: { attempt: number; signal: AbortSignal; kit: TasksKit },
+): Promise<RunResult> {
+  const { id, type } = context.task;
+  const own = workOn(context, { signal, kit });
+  if (!(await own.begin())) return unwanted;
+  const secret = openedSecret(context, kit);
+  if (secret === undefined) return unopened;
+  const redact = redactor(secret);
+  const shown = (text: string) => redact(text).slice(0, maxMessage);
+  const progress = workProgress({ clock: kit.clock, pause: progressPause, store: own.store });
+  try {
+    const more = { attempt, signal: own.signal, progress: progress.say };
+    const result = await runKind({ ...context, secret }, { more, kit });
+    return result.outcome === 'failed' ? { ...result, message: shown(result.message) } : result;
+  } catch (error) {
+    // First: progress that is stored after the end of an attempt would say that it goes on.
+    progress.end();
+    if (error instanceof Fault && !error.retry) return { outcome: 'failed', message: shown(error.message) };
+    const trouble = troubleOf(error, shown);
+    // When the server itself broke off the work, the error says nothing.
+    if (attempt < attempts) await own.interrupted(signal.aborted ? undefined : trouble.message);
+    if (signal.aborted) throw signal.reason;
+    kit.log.warn('an attempt at a task failed', { task: id, type, attempt, reason: redact(textOf(error)) });
+    throw trouble;
+  } finally {
+    progress.end();
+  }
+}
 
 const unopened: RunResult = {
   outcome: 'failed',

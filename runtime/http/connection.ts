@@ -3,6 +3,7 @@ import { type AnswerTarget, writeAnswer } from './answer-writer.ts';
 import { RequestBody } from './request-body.ts';
 import { maxHead, methods, type RequestHead, requestHead } from './request-head.ts';
 import type { Seated, Seats } from './seats.ts';
+import type { Turns } from './turns.ts';
 import type { Unanswered, UnansweredRequests } from './unanswered.ts';
 
 /** What connections of one server have in common. */
@@ -11,6 +12,8 @@ export interface ConnectionContext {
   pending: number;
   readonly unanswered: UnansweredRequests;
   readonly seats: Seats;
+  /** Of requests that came behind others. */
+  readonly turns: Turns;
   /** ms over which the speed of a reader is measured. */
   readonly slowWindow: number;
   answer(request: ServedRequest): Response | Promise<Response>;
@@ -271,7 +274,12 @@ export class Connection implements AnswerTarget, Seated {
     this.#body = undefined;
     this.#context.seats.enter(this, 'idle');
     this.#flow(true);
-    if (this.#input.length > 0) this.#next();
+    if (this.#input.length > 0) this.#context.turns.add(() => this.#go());
+  }
+
+  /** The turn of a request that came behind another; what came since then may have begun it. */
+  #go(): void {
+    if (this.#state === 'idle' && this.#input.length > 0) this.#next();
   }
 
   /** Nothing more is sent. What the client still sends is read for a while: closed now, it might lose the answer (RFC 9112 §9.6). */

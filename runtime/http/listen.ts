@@ -5,6 +5,7 @@ import { faultResponse, type HttpCore } from '../../core/http/http.ts';
 import type { NodeGate } from '../nodes/node-gate.ts';
 import { Connection, type ConnectionContext } from './connection.ts';
 import { Seats } from './seats.ts';
+import { Turns } from './turns.ts';
 import { UnansweredRequests } from './unanswered.ts';
 import { undeclaredProxies } from './undeclared-proxies.ts';
 
@@ -48,6 +49,7 @@ export async function listen(
   const noteProxy = undeclaredProxies({ log, isProxy });
   const context: ConnectionContext = {
     pending: 0,
+    turns: new Turns(),
     ...{ unanswered, seats, slowWindow: options.slowWindow ?? slowWindow },
     answer(request) {
       const isFull = context.pending > requests || request.connection.isSpare;

@@ -42,9 +42,9 @@ export class RequestBody {
   take(bytes: Uint8Array): number | undefined {
     const taken = this.#decoder ? this.#decoder.take(bytes) : this.#counted(bytes);
     if (taken === undefined) return undefined;
-    for (const piece of taken.pieces) {
-      this.received += piece.length;
-      if (this.#isDropped || piece.length === 0) continue;
+    const { piece } = taken;
+    this.received += piece.length;
+    if (!this.#isDropped && piece.length > 0) {
       this.#waiting.push(piece);
       this.#waitingBytes += piece.length;
     }
@@ -74,7 +74,7 @@ export class RequestBody {
     const size = this.#options.framing as number;
     const piece = bytes.subarray(0, size - this.received);
     return {
-      pieces: [piece],
+      piece,
       consumed: piece.length,
       isDone: this.received + piece.length === size,
     };
@@ -86,10 +86,11 @@ export class RequestBody {
       this.#options.onRead();
     }
     for (;;) {
-      const piece = this.#waiting.shift();
-      if (piece) {
-        this.#waitingBytes -= piece.length;
-        if (this.#waitingBytes <= mostWaiting) this.#options.onFlow(true);
+      if (this.#waiting.length > 0) {
+        const piece = joined(this.#waiting);
+        this.#waiting = [];
+        this.#waitingBytes = 0;
+        this.#options.onFlow(true);
         return controller.enqueue(piece as Uint8Array<ArrayBuffer>);
       }
       if (this.isComplete) return controller.close();
@@ -102,10 +103,16 @@ export class RequestBody {
   }
 }
 
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+}
+
 /** A chunk's size line with its extensions, or a line of the trailer; all of them together are bounded by `maxLines`. */
 const maxLine = 1024;
 /** Lines that carry nothing, in one body: a client could send them for ever. */
 const maxTrailer = 8192;
+/** Digits of the size of a chunk. */
+const sizeDigits = 8;
 
 /** Reads a body in chunks (RFC 9112 §7.1), strictly. Extensions and trailers are passed over. */
 class ChunkDecoder {
@@ -119,16 +126,25 @@ class ChunkDecoder {
    * Takes what came. `consumed`: bytes that belong to the body, fewer than came where it ended before. Undefined: it is no
    * valid chunk.
    */
-  take(bytes: Uint8Array): { pieces: Uint8Array[]; consumed: number; isDone: boolean } | undefined {
-    const pieces: Uint8Array[] = [];
+  take(bytes: Uint8Array): { piece: Uint8Array; consumed: number; isDone: boolean } | undefined {
+    // The data are moved together where they lie, however small the chunks are: each piece would cost more than its bytes.
+    let from = 0;
+    let to = 0;
     let at = 0;
     while (at < bytes.length) {
       if (this.#state === 'data') {
-        const piece = bytes.subarray(at, at + this.#left);
-        pieces.push(piece);
-        at += piece.length;
-        this.#left -= piece.length;
+        const end = Math.min(bytes.length, at + this.#left);
+        if (to === from) from = to = at;
+        else bytes.copyWithin(to, at, end);
+        to += end - at;
+        this.#left -= end - at;
+        at = end;
         if (this.#left === 0) this.#state = 'end of data';
+        continue;
+      }
+      const next = this.#plainLine(bytes, at);
+      if (next > at) {
+        at = next;
         continue;
       }
       const line = this.#lineOf(bytes, at);
@@ -137,9 +153,34 @@ class ChunkDecoder {
       if (line.text === undefined) break;
       const outcome = this.#read(line.text);
       if (outcome === 'wrong') return undefined;
-      if (outcome === 'done') return { pieces, consumed: at, isDone: true };
+      if (outcome === 'done') return { piece: bytes.subarray(from, to), consumed: at, isDone: true };
     }
-    return { pieces, consumed: at, isDone: false };
+    return { piece: bytes.subarray(from, to), consumed: at, isDone: false };
+  }
+
+  /**
+   * Where a line ends that is all there and holds nothing but the size of a chunk that has bytes, or nothing behind one. Otherwise
+   * `from`. There may be as many as bytes of the body: no string is made of it.
+   */
+  #plainLine(bytes: Uint8Array, from: number): number {
+    if (this.#line !== '' || this.#state === 'trailer') return from;
+    let at = from;
+    let size = 0;
+    if (this.#state === 'size') {
+      for (
+        let digit = hexDigit(bytes[at]);
+        digit >= 0 && at - from < sizeDigits;
+        digit = hexDigit(bytes[at])
+      ) {
+        size = size * 16 + digit;
+        at += 1;
+      }
+      if (size === 0) return from;
+    }
+    if (bytes[at] !== 13 || bytes[at + 1] !== 10) return from;
+    this.#left = size;
+    this.#state = this.#state === 'size' ? 'data' : 'size';
+    return at + 2;
   }
 
   #read(line: string): 'done' | 'wrong' | 'more' {
@@ -175,4 +216,12 @@ class ChunkDecoder {
     // A bare LF ends no line.
     return line.endsWith('\r\n') ? { text: line.slice(0, -2), end } : undefined;
   }
+}
+
+/** -1 for what is none; also for undefined, behind the last byte. */
+function hexDigit(byte: number | undefined): number {
+  if (byte === undefined) return -1;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TaskWork } from '../../plugins/tasks/contract.ts';
+import { countPlaces } from '../../plugins/tasks/places.ts';
 import { runEffect } from '../../plugins/tasks/run.ts';
 import { virtualClock } from '../kit/virtual-clock.ts';
 
@@ -17,6 +18,7 @@ it('says nothing of its progress behind the end of a try', async () => {
     log: { warn() {}, debug() {} },
     deployment: { node: { incarnation: 'one' } },
     offered: () => [{ type: 'export', run }],
+    use: () => countPlaces({ running: 1 }),
     actors: {
       read: async () => ({ context: { retries: 0, secret: null, task: { id: 't1', type: 'export' } } }),
       async ask(_: unknown, __: string, { type }: { type: string }) {

@@ -1,6 +1,7 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { Log } from '../../../core/base/log.ts';
 import { pause } from '../../../core/base/timing.ts';
+import { isNotNow } from '../../../core/plugin/not-now.ts';
 import type { JobResult } from '../../../core/plugin/step.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Job, JobRelease, Jobs } from '../../../core/ports/jobs.ts';
@@ -62,6 +63,7 @@ export async function worked(run: Run, options: RunOptions): Promise<JobEnd> {
   if (why === 'stopping' && !end.isFinal) return handBack(clock.now());
   // What it needs is off until the next start.
   if (end.error.code === 'plugin.failed') return handBack(clock.now() + absent);
+  if (isNotNow(end.error)) return handBack(clock.now() + (end.retryAfter ?? absent));
   if (end.isFinal || job.attempt >= slots.kind.attempts) return delivered(run, { error: end.error }, options);
   log.debug('an attempt failed; the job is tried again', {
     ...{ job: job.id, attempt: job.attempt, code: end.error.code, reason: end.error.message },

@@ -78,6 +78,54 @@ it('an address is one, whether it comes as IPv4 or dressed as IPv6, and two are 
   expect(seats.admit(seated('192.0.2.1'))).toBe(false);
 });
 
+describe('a body in chunks', () => {
+  it('of one byte each reaches its reader in as few pieces as it came in', async () => {
+    const count = 50_000;
+    const read = Promise.withResolvers<{ pieces: number; bytes: number }>();
+    await using given_ = await given({
+      async answer({ body }) {
+        // Until then it waits.
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        const found = { pieces: 0, bytes: 0 };
+        for await (const piece of body as unknown as AsyncIterable<Uint8Array>) {
+          found.pieces += 1;
+          found.bytes += piece.length;
+        }
+        read.resolve(found);
+        return new Response('fine');
+      },
+    });
+    const head = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+    await given_.dial(`${head}${'1\r\na\r\n'.repeat(count)}0\r\n\r\n`);
+    const { pieces, bytes } = await read.promise;
+    expect(bytes).toBe(count);
+    expect(pieces).toBeLessThan(count / 10);
+  });
+});
+
+describe('requests that a client sends before it has answers', () => {
+  it('are answered in turns, and keep nobody else waiting', async () => {
+    let answered = 0;
+    let before: number | undefined;
+    let other: Client | undefined;
+    await using given_ = await given({
+      answer({ url }) {
+        if (url.endsWith('/other')) before = answered;
+        else answered += 1;
+        if (answered === 1) other?.socket.write('GET /other HTTP/1.1\r\nHost: a\r\n\r\n');
+        return new Response('fine');
+      },
+    });
+    other = await given_.dial();
+    const many = 1000;
+    const hasty = await given_.dial('GET /hasty HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(many));
+    const answers = () => hasty.text.split('HTTP/1.1 200').length - 1;
+    await until('all answers', () => answers() === many, { within: patient.timeout, every: 1 });
+    expect(answered).toBe(many);
+    expect(before).toBeLessThan(many / 4);
+  });
+});
+
 describe('connections of one address', () => {
   it('are so many, get their places back, and take no place of another address', async () => {
     await using s = await given({ connectionsPerAddress: 3 });

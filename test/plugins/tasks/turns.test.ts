@@ -71,6 +71,40 @@ describe('turns', () => {
   });
 });
 
+describe('places', () => {
+  it('are not all held by one account, whatever types its tasks have, and cost no attempt to wait for', async () => {
+    const maker = taskMaker({ types: ['import', 'export', 'transcode'] });
+    const w = await world({ plugins: [accounts, tasks, maker.plugin] as unknown as Plugin[] });
+    await using _ = w;
+    const spawn = async (id: string, account: string, type: 'import' | 'export' | 'transcode' = 'import') => {
+      await maker.tasks.spawn({
+        ...{ id, account, type, name: id, deadline: Number.MAX_SAFE_INTEGER, lateMessage: 'Late.' },
+      });
+      await w.settle();
+    };
+    const begun = () => maker.works.map(({ id }) => id);
+    for (const type of ['import', 'export', 'transcode'] as const)
+      for (let n = 0; n < 4; n += 1) await spawn(`anna-${type}-${n}`, 'anna', type);
+    expect(begun()).toHaveLength(6);
+    await spawn('ben', 'ben');
+    await spawn('carl', 'carl');
+    await spawn('dora', 'dora');
+    await w.advance('1h');
+    expect(begun().slice(6).sort()).toEqual(['ben', 'carl']);
+    const ended = new Set<string>();
+    for (let rounds = 0; ended.size < 15 && rounds < 100; rounds += 1) {
+      for (const work of maker.works.filter(({ id }) => !ended.has(id))) {
+        ended.add(work.id);
+        work.finish({ outcome: 'done', output: {} });
+      }
+      await w.settle();
+      await w.advance('5s');
+    }
+    expect(ended.size).toBe(15);
+    expect(new Set(maker.works.map(({ attempt }) => attempt))).toEqual(new Set([1]));
+  });
+});
+
 describe('a process that ends', () => {
   it('in the midst of a task hands it back: it waits, and another goes on', async () => {
     const { w, maker, spawn, shown } = await office({ durable: true });
