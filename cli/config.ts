@@ -1,5 +1,5 @@
 import { Fault } from '../core/base/fault.ts';
-import { type ReadDeployment, readDeployment } from '../runtime/boot/deployment.ts';
+import { type ReadDeployment, readDeployment } from '../runtime/boot/open-deployment.ts';
 import { type Command, exits, Failure, type Option, print } from './command.ts';
 import { table } from './table.ts';
 

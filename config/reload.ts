@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
-import { type Config, configSchema } from '../../config/schema.ts';
-import type { Plugin } from '../../core/plugin/plugin.ts';
+import type { Plugin } from '../core/plugin/plugin.ts';
+import { type Config, configSchema } from './schema.ts';
 
 /** A config with the plugins that it enables, each with its whole config. */
 export interface Settings {
