@@ -19,7 +19,7 @@ import {
   type OldPlatform,
   oldLivepeer,
   oldMux,
-} from '../kit/old-platforms.ts';
+} from './old-platforms.ts';
 
 const run = promisify(execFile);
 let user: CommandLine;
