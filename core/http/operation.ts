@@ -9,6 +9,8 @@ export interface Operation {
   readonly name: string;
   /** For everyone. Otherwise a key is needed, and the faults of keys and store are among its errors unsaid. */
   readonly isOpen?: true;
+  /** A POST that makes nothing by itself, and so takes no `Idempotency-Key`. */
+  readonly hasNoIdempotencyKey?: true;
   /** How a key may be given: `key` is `Authorization: Bearer` (default), `basic` its id and secret (RFC 7617). */
   readonly credentials?: readonly ('key' | 'basic')[];
   /** Answered by nodes of every role: health, metrics, playback. All else needs the role `api`. */

@@ -81,6 +81,7 @@ function mcpRoutes(kit: Kit) {
     }),
     says('A message of the Model Context Protocol (streamable HTTP, JSON answers, no sessions).', {
       name: 'postMcpMessage',
+      hasNoIdempotencyKey: true,
       body,
       answers: {
         200: json(answerSchema, 'The answer to a request.'),

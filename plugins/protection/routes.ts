@@ -96,7 +96,7 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
         path,
         body: revokeBody,
         answers: { 204: nothing },
-        faults: [...notFound, 'playback.too_many_revoked'],
+        faults: ['protection.not_found', 'playback.too_many_revoked'],
       }),
     )
     .post(
@@ -112,7 +112,7 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
           path,
           body: checkBody,
           answers: { 200: json(checkAnswer, 'Whether it may.') },
-          faults: notFound,
+          faults: ['protection.not_found'],
         },
       ),
     )
@@ -130,31 +130,32 @@ export function protectionRoutes(kit: ProtectionKit): AnyElysia {
           name: 'getPlaybackToken',
           path,
           answers: { 200: json(tokenAnswer, 'The token.') },
-          faults: notFound,
+          faults: ['protection.not_found'],
         },
       ),
     );
 }
 
-/** What the finder of an own video answers with. */
-const notFound = ['protection.not_found', 'playback.not_ready', 'playback.failed'];
-
 type Finder = (id: string, of: { request: Request; principal: Principal }) => Promise<PlaySubject>;
 
-/** What is watched under an id, if it is the caller's. Faults `protection.not_found`, `playback.not_ready`, `playback.failed` (404). */
+/** What is watched under an id, if it is the caller's. Fault `protection.not_found` (404), also for one that cannot be watched yet. */
 function ownFinder(kit: ProtectionKit): Finder {
   const find = playableFinder(kit.offered(playables));
   const byName = findByName({ aliases: kit.offered(playbackAliases), clock: kit.clock });
   return async (id, { request, principal }) => {
-    const found = await byName(id, (one) => find(one, kit.caller(request)));
+    const found = await byName(id, (one) => find(one, kit.caller(request))).catch((error: unknown) => {
+      if (error instanceof Fault && error.status === 404) throw notFound(error.message);
+      throw error;
+    });
     const subject = found?.subject;
     if (subject?.account !== principal.accountId)
-      throw new Fault('protection.not_found', {
-        status: 404,
-        message: `There is nothing of this account to watch under the id ${id.slice(0, 64)}.`,
-      });
+      throw notFound(`There is nothing of this account to watch under the id ${id.slice(0, 64)}.`);
     return subject;
   };
+}
+
+function notFound(message: string): Fault {
+  return new Fault('protection.not_found', { status: 404, message });
 }
 
 /** Fault `body.invalid` (422): a webhook does not say who a viewer is. */

@@ -96,7 +96,7 @@ it('tells other sites of a video in the watch page, and of nothing else', async 
 it('escapes what a plugin or a client made up', async () => {
   let known: string | undefined;
   const aliases = definePlugin({
-    id: 'aliases',
+    id: 'acme-names',
     contract: 3,
     summary: 'has names with everything in them',
     offers: [

@@ -12,8 +12,8 @@ import { bootstrapKey, type World, world } from '../kit/world.ts';
 
 const plugins = await allPlugins();
 
-/** POST routes that take no `Idempotency-Key`: uploads, and what needs no API key. */
-const without = ['/upload/:assetId/tus', '/upload/:assetId/tus/:uploadId', '/api/sign-in'];
+/** POST routes that take no `Idempotency-Key`: uploads, what needs no API key, and calls of tools, which name theirs. */
+const without = ['/upload/:assetId/tus', '/upload/:assetId/tus/:uploadId', '/api/sign-in', '/mcp'];
 
 const post = (w: World, path: string, options: { id?: string; body?: unknown; key?: string } = {}) =>
   w.request('POST', path, {

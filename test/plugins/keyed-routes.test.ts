@@ -90,6 +90,11 @@ const makers: Record<string, (w: World) => Promise<string>> = {
     await w.store.write({ rows: [{ ...row, indexes: {}, revision: 0 }], events: [], at: w.now() });
     return id;
   },
+  alias: async (w) => {
+    const { playbackId } = await w.given.stream();
+    const body = { alias: 'an-old-name', playbackId };
+    return (await w.request('POST', '/api/alias', { body })).body.alias;
+  },
   playback: async (w) => (await w.given.stream()).playbackId,
   account: async (w) => (await w.request('POST', '/api/account', { body: { name: 'A' } })).body.id,
   'signing-key': async (w) => (await w.request('POST', '/api/signing-key', { body: {} })).body.id,

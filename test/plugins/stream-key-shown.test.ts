@@ -47,7 +47,7 @@ it('shows no key to an API key that repeats the request of one that may see it',
   await using w = await world({ plugins });
   const ask = (path: string, key?: string) =>
     w.request('POST', path, {
-      ...{ body: { name: 'Made' }, headers: { 'idempotency-key': 'one' } },
+      ...{ body: path.endsWith('rotate-key') ? {} : { name: 'Made' }, headers: { 'idempotency-key': 'one' } },
       ...(key !== undefined && { key }),
     });
   const made = await ask('/api/stream');

@@ -175,7 +175,8 @@ function written(
   const inPath = Object.fromEntries(
     pathNames(route).map((name) => [name, operation.path?.[name] ?? idSchema]),
   );
-  const repeats: Parameters = route.method === 'POST' && !isOpen ? { 'Idempotency-Key': repeatKey } : {};
+  const isRepeated = route.method === 'POST' && !isOpen && !operation.hasNoIdempotencyKey;
+  const repeats: Parameters = isRepeated ? { 'Idempotency-Key': repeatKey } : {};
   const parameters = [
     ...Object.entries(inPath).map(([name, one]) => parameter('path', { name, schema: one, schemas })),
     ...Object.entries(query).map(([name, one]) => parameter('query', { name, schema: one, schemas })),

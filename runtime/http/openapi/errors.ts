@@ -11,7 +11,7 @@ export function faultsOf(method: string, operation: Operation): string[] {
       ...(isKeyed ? ofKeys : []),
       ...(isKeyed ? storeFaults : []),
       ...(isKeyed && isWrite ? ofWrites : []),
-      ...(isKeyed && method === 'POST' ? ofRepeats : []),
+      ...(isKeyed && method === 'POST' && !operation.hasNoIdempotencyKey ? ofRepeats : []),
       ...(operation.body ? ofBodies : []),
       ...(operation.faults ?? []),
       'internal',

@@ -130,7 +130,7 @@ describe('what could be read as two requests is answered once, and the connectio
     ['HTTP/0.9', 'GET /health/live\r\n\r\n', 400],
     ['HTTP/1.2', get('GET /health/live HTTP/1.2\r\nHost: a'), 505],
     ['the HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505],
-    ['CONNECT', get('CONNECT a:80 HTTP/1.1\r\nHost: a'), 501],
+    ['CONNECT', get('CONNECT a:80 HTTP/1.1\r\nHost: a'), 405],
     ['a small method', get('get /health/live HTTP/1.1\r\nHost: a'), 501],
     ['two blanks in the request line', get('GET  /health/live HTTP/1.1\r\nHost: a'), 400],
     ['a tab in the request line', get('GET\t/health/live HTTP/1.1\r\nHost: a'), 400],

@@ -196,7 +196,7 @@ describe('what could be read as two requests is refused, and nothing behind it i
       ],
     ),
     ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', 400],
-    ['a method of no route', 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n', 501],
+    ['a method of no route', 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
     ['another version', 'GET / HTTP/2.0\r\nHost: a\r\n\r\n', 505],
     ['an expectation nobody knows', post('Expect: a\r\nContent-Length: 1', 'a'), 417],
     ['too long a head', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(17_000)}\r\n\r\n`, 431],
