@@ -8,6 +8,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import { copyBytes } from '../runtime/base/copy-bytes.ts';
 import { Broadcast } from '../runtime/media/broadcast/broadcast.ts';
 import { BufferPool } from '../runtime/media/live/pool.ts';
+import { Slabs } from '../runtime/media/live/slabs.ts';
 import type { Arena, MediaSink } from '../runtime/media/publish/sink.ts';
 import type { Framing, OpenPush } from '../runtime/media/push/connection.ts';
 import { NodePusher } from '../runtime/media/push/pusher.ts';
@@ -34,6 +35,7 @@ class Hand implements Clock {
 
 const clock = new Hand();
 const pool = new BufferPool({ limit: 256 << 20 });
+const slabs = new Slabs();
 const quiet = () => {};
 const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet, with: () => log };
 const framing: Framing = {
@@ -58,7 +60,7 @@ const pusher = new NodePusher({
 });
 const outputs = Array.from(
   { length: streams },
-  (_, i) => new Broadcast({ clock, pool, relay: pusher.relayFor(`${i}`) }),
+  (_, i) => new Broadcast({ clock, pool, slabs, relay: pusher.relayFor(`${i}`) }),
 );
 const sinks = outputs.map((output, i) =>
   output.attach({

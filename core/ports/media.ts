@@ -227,8 +227,8 @@ export interface ViewerRequest {
 }
 
 /**
- * What a viewer asked for, or why there is none: `playback.not_live`, `.not_recorded`, `.not_soon`, `.too_many_waiting`. Bytes of a
- * Blob are shared by all who get them.
+ * What a viewer asked for, or why there is none: `playback.not_live`, `.not_recorded`, `.not_soon`, `.too_many_waiting`. A stream is
+ * to be read to its end or cancelled: it holds on to memory until then.
  */
 export type LiveAnswer =
   | {

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { LentStream } from '../base/lent-stream.ts';
 
 /** Where an answer goes. */
 export interface AnswerTarget {
@@ -54,7 +55,10 @@ export async function writeAnswer(answer: Response, options: AnswerOptions): Pro
   if (isLast) text += 'connection: close\r\n';
   const headWith = (framing: string) => Buffer.from(`${text}${framing}\r\n`, 'latin1');
 
-  if (isHead || status === 204 || status === 304) return target.write(headWith(''));
+  if (isHead || status === 204 || status === 304) {
+    void answer.body?.cancel().catch(() => {});
+    return target.write(headWith(''));
+  }
   if (length === undefined && !isStreamed) {
     const body = await answer.bytes().catch(() => undefined);
     if (body === undefined) return false;
@@ -79,16 +83,15 @@ async function writeStream(
   options: { target: AnswerTarget; head: Buffer; length: number | undefined; isChunked: boolean },
 ): Promise<boolean> {
   const { target, head, length, isChunked } = options;
-  const reader = body.getReader();
+  const reader = readerOf(body);
   // A source that is waited for is let go when the client leaves, and one that is not read to its end always.
-  const cancel = () => void reader.cancel().catch(() => {});
-  target.onLeft = cancel;
+  target.onLeft = () => reader.end();
   try {
     let left = length ?? Number.POSITIVE_INFINITY;
     if (!(await target.write(head))) return false;
     while (left > 0) {
-      const { done, value } = await reader.read();
-      if (done) break;
+      const value = await reader.read();
+      if (value === undefined) break;
       if (value.length > left) return false;
       left -= value.length;
       if (value.length > 0 && !(await target.write(isChunked ? chunkOf(value) : value))) return false;
@@ -100,8 +103,27 @@ async function writeStream(
     return false;
   } finally {
     target.onLeft = () => {};
-    cancel();
+    reader.end();
   }
+}
+
+interface BodyReader {
+  /** The next piece, good until the next call. Undefined: that was all. */
+  read(): Promise<Uint8Array | undefined> | Uint8Array | undefined;
+  /** The rest is not read. */
+  end(): void;
+}
+
+function readerOf(body: ReadableStream<Uint8Array>): BodyReader {
+  if (body instanceof LentStream) {
+    const { lender } = body;
+    return { read: () => lender.next(), end: () => lender.end() };
+  }
+  const reader = body.getReader();
+  return {
+    read: async () => (await reader.read()).value,
+    end: () => void reader.cancel().catch(() => {}),
+  };
 }
 
 function chunkOf(bytes: Uint8Array): Uint8Array {

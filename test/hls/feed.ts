@@ -8,6 +8,7 @@ import {
 } from '../../runtime/media/broadcast/broadcast.ts';
 import type { OutputConfig } from '../../runtime/media/live/config.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
+import { Slabs } from '../../runtime/media/live/slabs.ts';
 import type { PluginMedia } from '../../runtime/media/plugins/plugin-media.ts';
 import type { MemoryShare } from '../../runtime/media/publish/memory-budget.ts';
 import type { Arena, MediaSink } from '../../runtime/media/publish/sink.ts';
@@ -129,6 +130,7 @@ export interface Publisher {
 export class Feed {
   readonly clock = new FakeClock();
   readonly pool = new BufferPool({ limit: 64 << 20 });
+  readonly slabs = new Slabs();
   readonly output: OnAir;
   #tokens = 0;
 
@@ -138,7 +140,9 @@ export class Feed {
     transcoder?: RenditionMaker,
     plugins?: PluginMedia,
   ) {
-    this.output = new OnAir({ clock: this.clock, pool: this.pool, config, memory, transcoder, plugins });
+    this.output = new OnAir({
+      ...{ clock: this.clock, pool: this.pool, slabs: this.slabs, config, memory, transcoder, plugins },
+    });
   }
 
   attach(numbers: Partial<PublishGrant> = {}, recording?: BroadcastAttachment['recording']): Publisher {

@@ -4,6 +4,7 @@ import { Metrics } from '../../core/base/metrics.ts';
 import { httpCore } from '../../core/http/http.ts';
 import { hlsRoutes } from '../../plugins/streams/hls.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
+import { listen } from '../../runtime/http/listen.ts';
 import { useOf } from '../kit/use.ts';
 import { until } from '../media/kit.ts';
 import { parsePlaylist } from './checker.ts';
@@ -34,10 +35,10 @@ const kit = {
   decide: {},
 };
 const app = httpCore({ log: undefined as never, routes: [hlsRoutes(kit as never)] });
-const server = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 30, fetch: app.fetch });
+const server = await listen(app, { port: 0, host: '127.0.0.1', log: undefined as never });
 const base = `http://127.0.0.1:${server.port}/hls/on`;
 const playlist = parsePlaylist(await feed.text('source.m3u8'));
-afterAll(() => server.stop(true));
+afterAll(() => server.stop());
 
 test('a range of a segment is answered with all of it, which every player takes', async () => {
   const whole = await feed.bytes(playlist.segments[1].uri);

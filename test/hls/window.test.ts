@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { outputDefaults } from '../../runtime/media/live/config.ts';
 import { issues } from '../../runtime/media/live/issues.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
+import { Slabs } from '../../runtime/media/live/slabs.ts';
 import { LiveWindow } from '../../runtime/media/live/window.ts';
 import { readFragments } from './boxes.ts';
 import { PlaylistChecker, parsePlaylist } from './checker.ts';
@@ -45,6 +46,7 @@ test('viewers cannot fill the window: fetching every part late costs the publish
   sendHeaders(first.sink);
   let most = 0;
   const measure = () => {
+    if (plain.output.isPlayable) void plain.output.serve('source.m3u8');
     most = Math.max(most, plain.output.bytes);
   };
   await play(plain, first.sink, { seconds: 40, after: measure });
@@ -139,7 +141,12 @@ test('a part that was listed stays when its segment must end with it', async () 
 
 test('the target duration holds for what EXTINF says', () => {
   const { clock } = new Feed();
-  const window = new LiveWindow({ clock, pool: new BufferPool({ limit: 0 }), config: outputDefaults });
+  const window = new LiveWindow({
+    clock,
+    pool: new BufferPool({ limit: 0 }),
+    slabs: new Slabs(),
+    config: outputDefaults,
+  });
   window.begin({ bytes: new Uint8Array(1), codecs: [], width: 1, height: 1, frameRate: 1 });
   // Adds up to 6.499999999999996.
   for (let part = 0; part < 65; part += 1)

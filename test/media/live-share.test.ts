@@ -39,14 +39,14 @@ const heldBy = (s: Station, key: string) =>
 
 test('an account that takes the live memory ends its own largest broadcast, and not that of another', async () => {
   await using s = await shared(20_000_000);
-  const modest = await holding(s, 'b1', { size: 38_000, seconds: 2 });
-  const largest = await holding(s, 'a1', { size: 40_000, seconds: 11 });
+  const modest = await holding(s, 'b1', { size: 60_000, seconds: 1 });
+  const largest = await holding(s, 'a1', { size: 58_000, seconds: 11 });
   const others = [
-    await holding(s, 'a2', { size: 16_000, seconds: 11 }),
-    await holding(s, 'a3', { size: 16_000, seconds: 11 }),
+    await holding(s, 'a2', { size: 25_000, seconds: 11 }),
+    await holding(s, 'a3', { size: 25_000, seconds: 11 }),
   ];
   // More than an average broadcast may have, and less than the part of its account.
-  await modest.send(10);
+  await modest.send(14);
   await until('the largest to end', () => largest.end() !== undefined);
   expect(largest.end()).toMatchObject({ code: 'NetStream.Publish.Rejected' });
   expect([modest, ...others].map(({ end }) => end())).toEqual([undefined, undefined, undefined]);

@@ -1,6 +1,7 @@
 import { outputDefaults } from '../../runtime/media/live/config.ts';
 import { Ingest } from '../../runtime/media/live/ingest.ts';
 import { BufferPool } from '../../runtime/media/live/pool.ts';
+import { Slabs } from '../../runtime/media/live/slabs.ts';
 import { LiveWindow } from '../../runtime/media/live/window.ts';
 import { fragmentSize, writeFragment } from '../../runtime/media/mp4/fragment.ts';
 import type { GrowingFile } from '../../runtime/media/recording/file/growing-file.ts';
@@ -38,6 +39,7 @@ export class TappedPackager {
     this.#window = new Tapped({
       clock: this.clock,
       pool: new BufferPool({ limit: 64 << 20 }),
+      slabs: new Slabs(),
       config: outputDefaults,
     });
   }

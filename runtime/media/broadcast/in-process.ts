@@ -19,6 +19,7 @@ import {
 import { readPem } from '../../base/read-pem.ts';
 import type { OutputConfig } from '../live/config.ts';
 import { BufferPool } from '../live/pool.ts';
+import { Slabs, trimInterval } from '../live/slabs.ts';
 import { Waiters } from '../live/waiters.ts';
 import type { PluginMedia } from '../plugins/plugin-media.ts';
 import { MemoryBudget, type MemoryShare } from '../publish/memory-budget.ts';
@@ -35,7 +36,7 @@ import { Numbers } from './numbers.ts';
 import { Running } from './running.ts';
 import { ViewerCount } from './viewer-count.ts';
 
-/** Segment buffers kept for reuse, bytes; further ones are freed at once. */
+/** Buffers in which parts are written, kept for reuse, bytes; further ones are freed at once. */
 const idleBuffers = 8 * 1_048_576;
 /** How often the figures of a running broadcast are reported, ms: after a crash those of the last time count. */
 const progressInterval = 30_000;
@@ -50,6 +51,7 @@ class InProcessMedia implements Media {
   readonly #clock: Clock;
   readonly #config: Partial<OutputConfig>;
   readonly #pool = new BufferPool({ limit: idleBuffers });
+  readonly #slabs = new Slabs();
   readonly #memory: MemoryBudget;
   readonly #outputs = new Map<string, Airing>();
   /** Ended, but the end of their renditions is still being encoded. */
@@ -99,9 +101,11 @@ class InProcessMedia implements Media {
         for (const publish of this.#running.values()) if (publish.hasNews) publish.report('progress');
       },
     });
+    const stopTrimming = every(trimInterval, { clock, work: () => this.#slabs.trim() });
     const stopWatching = this.#delay.watch();
     return async () => {
       stopProgress();
+      stopTrimming();
       stopWatching();
       this.#stop();
     };
@@ -210,6 +214,7 @@ class InProcessMedia implements Media {
     const broadcast = new Broadcast({
       clock,
       pool: this.#pool,
+      slabs: this.#slabs,
       memory,
       delay: this.#delay,
       relay: pusher?.relayFor(grant.playbackId),

@@ -1,5 +1,6 @@
 import { Fault } from '../../../core/base/fault.ts';
 import type { LiveAnswer } from '../../../core/ports/media.ts';
+import type { SegmentMedia } from './segment.ts';
 
 /** Codes as the streams plugin lists them. Made once: asking for what is not there allocates nothing. */
 export const missing = new Fault('playback.not_live', {
@@ -22,8 +23,9 @@ export function refusal(message: string): Fault {
   return new Fault('playback.not_soon', { status: 400, message });
 }
 
-export function mediaAnswer(body: Blob | undefined): LiveAnswer {
-  if (body === undefined) return missing;
-  const answer = { type: 'media', body, size: body.size } as const;
-  return body.type.startsWith('text/') ? { ...answer, contentType: body.type } : answer;
+export function mediaAnswer(media: SegmentMedia | Blob | undefined): LiveAnswer {
+  if (media === undefined) return missing;
+  if (!(media instanceof Blob)) return { type: 'media', ...media };
+  const answer = { type: 'media', body: media, size: media.size } as const;
+  return media.type.startsWith('text/') ? { ...answer, contentType: media.type } : answer;
 }

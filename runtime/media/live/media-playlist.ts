@@ -4,6 +4,7 @@ import { busy, mediaAnswer, missing, refusal } from './answers.ts';
 import type { OutputConfig } from './config.ts';
 import type { FileNames } from './names.ts';
 import { mediaPlaylist, renditionReport } from './playlist.ts';
+import type { SegmentMedia } from './segment.ts';
 import { type Waiter, Waiters } from './waiters.ts';
 import type { LiveWindow } from './window.ts';
 
@@ -20,8 +21,8 @@ export interface MediaPlaylistOptions {
 /** What a media playlist lists. Undefined: there is no such file, or not yet. */
 export interface PlaylistFiles {
   readonly names: FileNames;
-  segment(sequence: number): Blob | undefined;
-  part(sequence: number, part: number): Blob | undefined;
+  segment(sequence: number): SegmentMedia | Blob | undefined;
+  part(sequence: number, part: number): SegmentMedia | Blob | undefined;
 }
 
 /** What a media playlist must know of the broadcast that it shows, and of the other playlists of it. */
@@ -88,6 +89,7 @@ export class MediaPlaylist {
     const askedSegment = query?.get('_HLS_msn') ?? undefined;
     const askedPart = query?.get('_HLS_part') ?? undefined;
     if (!this.isPlayable) return missing;
+    this.window.asked();
     const kind = kindAsked(query);
     if (askedSegment === undefined && askedPart === undefined) return this.#answer(kind);
     if (askedSegment === undefined) return refusal('_HLS_part needs _HLS_msn');
@@ -120,8 +122,8 @@ export class MediaPlaylist {
     signal?: AbortSignal,
   ): LiveAnswer | Promise<LiveAnswer> {
     const { files } = this.#options;
-    const blob = files.part(sequence, part);
-    if (blob !== undefined || !this.#isHinted(sequence, part)) return mediaAnswer(blob);
+    const media = files.part(sequence, part);
+    if (media !== undefined || !this.#isHinted(sequence, part)) return mediaAnswer(media);
     return this.#wait(signal, {
       attempt: () => {
         if (this.#broadcast.hasEnded) return missing;
@@ -140,6 +142,7 @@ export class MediaPlaylist {
 
   #answer(kind: 'media' | 'delta'): LiveAnswer {
     if (!this.isPlayable) return missing;
+    this.window.asked();
     return { type: 'playlist', body: this.#render(kind), maxAge: 1 };
   }
 

@@ -19,12 +19,14 @@ import {
 } from './names.ts';
 import { multivariantPlaylist } from './playlist.ts';
 import type { BufferPool } from './pool.ts';
+import type { Slabs } from './slabs.ts';
 import { TextTracks } from './text/text-tracks.ts';
 import { LiveWindow } from './window.ts';
 
 export interface LiveOutputOptions {
   readonly clock: Clock;
   readonly pool: BufferPool;
+  readonly slabs: Slabs;
   /** What its window and arenas count against; closed with it. */
   readonly memory?: MemoryShare;
   /** Of this process, for the vitals. */
@@ -85,6 +87,8 @@ export class LiveOutput implements PlaylistContext {
   #knownTarget = 0;
   #figures: Figures | undefined;
   #vitals: Vitals | undefined;
+  /** Found last, because its bytes are a copy. */
+  #keyFrame: LiveKeyFrame | undefined;
   #isPublishing = false;
   /** Where media ends on the timeline, milliseconds. What earlier outputs gave to viewers and recordings lies before. */
   #end: number;
@@ -212,6 +216,7 @@ export class LiveOutput implements PlaylistContext {
   /** Gives its memory back, when nobody reads its window any more. */
   clear(): void {
     this.window.clear();
+    this.#keyFrame = undefined;
     this.#options.memory?.close();
   }
 
@@ -249,7 +254,9 @@ export class LiveOutput implements PlaylistContext {
 
   /** For `Media.keyFrame`. */
   keyFrame(): LiveKeyFrame | 'none' | undefined {
-    return this.isPlayable ? (newestKeyFrame(this.window, this.prefix) ?? 'none') : undefined;
+    if (!this.isPlayable) return undefined;
+    this.#keyFrame = newestKeyFrame(this.window, { prefix: this.prefix, known: this.#keyFrame });
+    return this.#keyFrame ?? 'none';
   }
 
   /** Answers a GET for one file. `query` counts for playlists only. */
@@ -305,8 +312,8 @@ export class LiveOutput implements PlaylistContext {
 
   #addPlaylist(memory: MemoryHold | undefined): MediaPlaylist {
     const number = this.playlists.length;
-    const { clock, pool } = this.#options;
-    const window = new LiveWindow({ clock, pool, config: this.config, memory });
+    const { clock, pool, slabs } = this.#options;
+    const window = new LiveWindow({ clock, pool, slabs, config: this.config, memory });
     const playlist = new MediaPlaylist({
       clock,
       window,
@@ -352,8 +359,11 @@ const ORIGIN = 9000;
 /** Of the stream's age for each number of `PublishGrant.mediaSequence`; milliseconds. */
 const QUARTER = 250;
 
-/** The newest part of a window with a key frame, and its init. Undefined: there is none. `prefix`: of the names of its files. */
-function newestKeyFrame(window: LiveWindow, prefix: string): LiveKeyFrame | undefined {
+/** The newest part of a window with a key frame, and its init. Undefined: there is none. `prefix`: of the names of its files. `known`: the one found last time. */
+function newestKeyFrame(
+  window: LiveWindow,
+  { prefix, known }: { prefix: string; known: LiveKeyFrame | undefined },
+): LiveKeyFrame | undefined {
   const { nextSequence } = window;
   for (let sequence = nextSequence; sequence >= 0; sequence -= 1) {
     const segment = window.segment(sequence);
@@ -362,11 +372,12 @@ function newestKeyFrame(window: LiveWindow, prefix: string): LiveKeyFrame | unde
       continue;
     }
     const index = segment.parts.findLastIndex(({ isIndependent }) => isIndependent);
-    const part = index < 0 ? undefined : segment.part(index);
-    if (part === undefined) continue;
-    const { init } = segment;
     const version = `${prefix}_${sequence}.${index}`;
-    return { version, init: { id: `${prefix}_${init.id}`, bytes: init.blob }, part };
+    if (version === known?.version) return known;
+    const bytes = index < 0 ? undefined : segment.read(index);
+    if (bytes === undefined) continue;
+    const { init } = segment;
+    return { version, init: { id: `${prefix}_${init.id}`, bytes: init.blob }, part: new Blob([bytes]) };
   }
   return undefined;
 }

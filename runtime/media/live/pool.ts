@@ -1,13 +1,8 @@
 import { freeBytes } from '../../base/copy-bytes.ts';
 
 /**
- * Buffers that are used again, shared by the outputs of a node. Sizes come in classes, four to an octave
- * (1, 1.25, 1.5, 1.75 × 2ⁿ), so that a buffer is seldom
+ * Buffers that are used again. Sizes come in classes, four to an octave (1, 1.25, 1.5, 1.75 × 2ⁿ), so that a buffer is seldom
  * much larger than what was asked for.
- *
- * A buffer may come back while viewers still read what was served from it, because nothing is served from
- * it: Bun 1.4.5 copies a Uint8Array when a Response or Blob is made of it (tried: 200 stalled viewers of
- * 4 MB cost 763 MB as Uint8Array, 1 MB as one shared Blob). So what viewers get is a Blob.
  */
 export class BufferPool {
   readonly #free = new Map<number, Uint8Array[]>();

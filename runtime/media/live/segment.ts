@@ -1,7 +1,6 @@
-import { type Run, writeFragment } from '../mp4/fragment.ts';
 import type { AudioEntry } from '../mp4/init.ts';
 import type { PublishedInit } from '../publish/subscriber.ts';
-import type { BufferPool } from './pool.ts';
+import type { SlabLine } from './slabs.ts';
 
 export interface Init extends Omit<PublishedInit, 'bytes'> {
   readonly id: number;
@@ -17,14 +16,16 @@ export interface Part {
   readonly duration: number;
   /** It contains a key frame, not necessarily in front (RFC 8216bis 4.4.4.9). */
   readonly isIndependent: boolean;
-  /** Made when somebody first asks, shared by all who do. */
-  blob: Blob | undefined;
 }
 
-/**
- * One segment: its parts one behind the other in a buffer of the pool, until somebody asks for it. Then a
- * Blob has the bytes and the buffer goes back.
- */
+/** Media for a viewer, who takes it at a speed of their own. */
+export interface SegmentMedia {
+  readonly size: number;
+  /** Read it to its end or cancel it. */
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+/** One segment: its parts one behind the other in the line of its window. */
 export class Segment {
   readonly sequence: number;
   readonly init: Init;
@@ -39,6 +40,8 @@ export class Segment {
   readonly parts: Part[] = [];
   /** Seconds. */
   duration = 0;
+  /** Where it begins in the line of its window, and how many bytes it has. */
+  readonly start: number;
   length = 0;
   /** What a playlist says of it when it is closed and listed without its parts. */
   lines: string | undefined;
@@ -46,14 +49,12 @@ export class Segment {
   isShown = false;
   /** When it left the list, epoch milliseconds. */
   leftAt = 0;
-  readonly #pool: BufferPool;
   #isOpen = true;
-  #buffer: Uint8Array | undefined;
-  #blob: Blob | undefined;
-  #copied = 0;
+  #hasGone = false;
+  readonly #line: SlabLine;
 
   constructor(options: {
-    pool: BufferPool;
+    line: SlabLine;
     sequence: number;
     init: Init;
     isDiscontinuity: boolean;
@@ -62,7 +63,8 @@ export class Segment {
     wallStart: number;
     isGap?: boolean;
   }) {
-    this.#pool = options.pool;
+    this.#line = options.line;
+    this.start = options.line.end;
     this.sequence = options.sequence;
     this.init = options.init;
     this.isDiscontinuity = options.isDiscontinuity;
@@ -77,104 +79,45 @@ export class Segment {
     return this.#isOpen;
   }
 
-  /** Bytes it keeps, the unused end of its buffer included. */
-  get kept(): number {
-    return this.#buffer?.length ?? this.#blob?.size ?? 0;
-  }
-
-  /** Bytes that are held twice, because viewers asked for parts while it was open. */
-  get copied(): number {
-    return this.#copied;
-  }
-
-  /** Bytes its buffer has room for in all. */
-  get capacity(): number {
-    return this.#buffer?.length ?? 0;
-  }
-
-  /** Goes on in this buffer, which is larger, and gives back the one before. */
-  move(buffer: Uint8Array): void {
-    const former = this.#buffer;
-    if (former !== undefined) {
-      buffer.set(former.subarray(0, this.length));
-      this.#pool.give(former);
-    }
-    this.#buffer = buffer;
-  }
-
-  /** Writes a part of `size` bytes, for which there is room. `fragment`: its number in the whole output. */
-  append(part: Omit<Part, 'offset' | 'blob'> & { runs: readonly Run[]; fragment: number }): void {
-    const { runs, fragment, size, duration, isIndependent } = part;
-    const offset = this.length;
-    writeFragment(this.#buffer as Uint8Array, { at: offset, sequence: fragment, runs });
-    this.length += size;
+  /** Adds a part, whose bytes are copied. */
+  append(bytes: Uint8Array, { duration, isIndependent }: Pick<Part, 'duration' | 'isIndependent'>): void {
+    this.parts.push({ offset: this.length, size: bytes.length, duration, isIndependent });
+    this.#line.add(bytes);
+    this.length += bytes.length;
     this.duration += duration;
-    this.parts.push({ offset, size, duration, isIndependent, blob: undefined });
-  }
-
-  /** The bytes of the part appended last; good until the next change. */
-  newest(): Uint8Array {
-    const { offset, size } = this.parts[this.parts.length - 1];
-    return (this.#buffer as Uint8Array).subarray(offset, offset + size);
   }
 
   /** Nothing comes any more. */
   close(): void {
     this.#isOpen = false;
-    // Somebody fetches parts: one Blob for all of them, or each byte would be held twice.
-    if (this.#copied > 0) this.whole();
   }
 
-  /** All of it; undefined while it is open. */
-  whole(): Blob | undefined {
-    if (this.#isOpen || this.#buffer === undefined) return this.#blob;
-    this.#blob = blobOf(this.#buffer, 0, this.length);
-    this.#pool.give(this.#buffer);
-    this.#buffer = undefined;
-    this.#forgetParts();
-    return this.#blob;
+  /** All of it; undefined while it is open, and of a gap. */
+  whole(): SegmentMedia | undefined {
+    return this.#isOpen ? undefined : this.#media(0, this.length);
   }
 
-  part(index: number): Blob | undefined {
+  part(index: number): SegmentMedia | undefined {
     const part = this.parts[index];
-    if (part === undefined || part.blob !== undefined) return part?.blob;
-    const { offset, size } = part;
-    // A slice shares the bytes of its Blob.
-    if (!this.#isOpen) part.blob = this.whole()?.slice(offset, offset + size, TYPE);
-    else if (this.#buffer !== undefined) {
-      part.blob = blobOf(this.#buffer, offset, size);
-      this.#copied += size;
-    }
-    return part.blob;
+    return part && this.#media(part.offset, part.offset + part.size);
   }
 
-  /**
-   * The bytes of a part for who is no viewer: a copy, because buffers go back to the pool, or a slice of the Blob that viewers
-   * were given. Makes no Blob; undefined: there is no such part, or it has gone.
-   */
-  read(index: number): Uint8Array | Blob | undefined {
+  /** A copy of a part, for who is no viewer; undefined: there is no such part, or it has gone. */
+  read(index: number): Uint8Array<ArrayBuffer> | undefined {
     const part = this.parts[index];
-    if (part === undefined) return undefined;
-    const { offset, size } = part;
-    return this.#buffer?.slice(offset, offset + size) ?? this.#blob?.slice(offset, offset + size);
+    if (part === undefined || this.#hasGone) return undefined;
+    const at = this.start + part.offset;
+    return this.#line.copy(at, at + part.size);
   }
 
-  /** Its bytes go; viewers who still read hold Blobs of their own. */
+  /** Nothing of it is read any more; viewers who have begun get the rest. */
   drop(): void {
     this.#isOpen = false;
-    if (this.#buffer !== undefined) this.#pool.give(this.#buffer);
-    this.#buffer = this.#blob = undefined;
-    this.#forgetParts();
+    this.#hasGone = true;
   }
 
-  #forgetParts(): void {
-    for (const part of this.parts) part.blob = undefined;
-    this.#copied = 0;
+  #media(from: number, to: number): SegmentMedia | undefined {
+    if (this.#hasGone || from === to) return undefined;
+    return { size: to - from, body: this.#line.stream(this.start + from, this.start + to) };
   }
-}
-
-const TYPE = 'video/mp4';
-
-function blobOf(buffer: Uint8Array, at: number, size: number): Blob {
-  return new Blob([buffer.subarray(at, at + size) as Uint8Array<ArrayBuffer>], { type: TYPE });
 }

@@ -7,6 +7,7 @@ import { type OutputConfig, segmentTarget, targetDuration } from './config.ts';
 import type { BufferPool } from './pool.ts';
 import { Rate } from './rate.ts';
 import { type Init, Segment } from './segment.ts';
+import { SlabLine, type Slabs } from './slabs.ts';
 
 /** A part to be made of what the runs hold. */
 interface NewPart {
@@ -34,10 +35,21 @@ export interface WindowNumbers {
   readonly isReturn?: boolean | undefined;
 }
 
+export interface LiveWindowOptions {
+  readonly clock: Clock;
+  /** Where a part is written before it is kept. */
+  readonly pool: BufferPool;
+  /** Where it is kept. */
+  readonly slabs: Slabs;
+  readonly config: OutputConfig;
+  readonly memory?: MemoryHold | undefined;
+}
+
 /** The live window of one playlist: the segments listed, those just unlisted, and the one being made. */
 export class LiveWindow {
   readonly #clock: Clock;
   readonly #pool: BufferPool;
+  readonly #line: SlabLine;
   readonly #config: OutputConfig;
   readonly #memory: MemoryHold | undefined;
   /** `addPart` failed for want of memory in this process, and not by the limit of one window. */
@@ -49,6 +61,8 @@ export class LiveWindow {
   /** A gap is to be listed in front of what comes: players come from a playlist that is gone. */
   #isGapDue = false;
   #fragments = 0;
+  /** When somebody last asked for a playlist of it. */
+  #askedAt: number;
   /** Bits per second. */
   rate = new Rate();
   /** The segment being made. */
@@ -73,9 +87,11 @@ export class LiveWindow {
   /** Of the publish that is running. */
   subscribers: readonly Subscriber[] = [];
 
-  constructor(options: { clock: Clock; pool: BufferPool; config: OutputConfig; memory?: MemoryHold }) {
+  constructor(options: LiveWindowOptions) {
     this.#clock = options.clock;
     this.#pool = options.pool;
+    this.#line = new SlabLine(options.slabs);
+    this.#askedAt = options.clock.now();
     this.#config = options.config;
     this.#memory = options.memory;
   }
@@ -88,11 +104,10 @@ export class LiveWindow {
     const boundary = 6 * this.targetDuration;
     return this.#wanted >= boundary + segmentTarget ? boundary : Number.POSITIVE_INFINITY;
   }
-  /** Bytes held, the unused ends of buffers included. */
+  /** Bytes of the media that is kept. Its first and its last slab may be no more than begun. */
   get bytes(): number {
-    let bytes = this.#kept();
-    for (const segment of this.#segments) bytes += segment.copied;
-    return bytes + (this.open?.copied ?? 0);
+    const first = this.#segments[0] ?? this.open;
+    return first === undefined ? 0 : this.#line.end - first.start;
   }
   get listed(): readonly Segment[] {
     return this.#segments.slice(this.#firstListed);
@@ -139,28 +154,32 @@ export class LiveWindow {
 
   /**
    * Writes a part behind the open segment, or opens one with it. False when the window may not hold more;
-   * then nothing was written.
+   * then it is not kept.
    */
   addPart(part: NewPart): boolean {
-    const size = fragmentSize(part.runs);
+    const { runs, duration, isIndependent, time, wallStart } = part;
+    const size = fragmentSize(runs);
     const segment = this.open ?? this.#openSegment(part);
     const startsSegment = segment !== this.open;
     this.#fragments += 1;
-    if (segment === undefined || !this.#makeRoom(segment, size)) {
-      this.#publishAlone(part, { size, startsSegment });
-      return false;
+    const buffer = this.#pool.take(size);
+    writeFragment(buffer, { at: 0, sequence: this.#fragments, runs });
+    const bytes = buffer.subarray(0, size);
+    const isKept = segment !== undefined && this.#makeRoom(size);
+    if (isKept) {
+      if (startsSegment) this.#isDiscontinuityDue = false;
+      this.open = segment;
+      segment.append(bytes, { duration, isIndependent });
+      this.wallEnd = wallStart + duration * 1000;
+      this.end = time + duration * 1000;
     }
-    if (startsSegment) this.#isDiscontinuityDue = false;
-    this.open = segment;
-    const { runs, duration, isIndependent, time, wallStart } = part;
-    segment.append({ runs, size, duration, isIndependent, fragment: this.#fragments });
-    this.wallEnd = wallStart + duration * 1000;
-    this.end = time + duration * 1000;
+    // Where there is no room for viewers to see it, subscribers get it all the same, as the last part of its publish.
     const published = { time, wallStart, duration, isIndependent, startsSegment };
-    for (const subscriber of this.subscribers) subscriber.part?.(segment.newest(), published);
+    for (const subscriber of this.subscribers) subscriber.part?.(bytes, published);
+    this.#pool.give(buffer);
     // As EXTINF says it, with five digits: 6.4999999 is 6.50000 there, and 7 when rounded (4.4.3.1).
-    this.targetDuration = Math.max(this.targetDuration, Math.round(segment.duration + 0.000_005));
-    return true;
+    if (isKept) this.targetDuration = Math.max(this.targetDuration, Math.round(segment.duration + 0.000_005));
+    return isKept;
   }
 
   closeSegment(): void {
@@ -182,6 +201,11 @@ export class LiveWindow {
     if (this.open !== undefined) this.open.isShown = true;
     this.version += 1;
     this.onChange();
+  }
+
+  /** Somebody asks for a playlist of it, or gets one: segments stay for a while after they have left it. */
+  asked(): void {
+    this.#askedAt = this.#clock.now();
   }
 
   /** The segment of this number, listed or still kept or open. */
@@ -212,23 +236,13 @@ export class LiveWindow {
     this.open?.drop();
     for (const segment of this.#segments) segment.drop();
     this.#segments.length = 0;
+    this.#line.clear();
     this.#firstListed = 0;
     this.open = this.init = this.hint = undefined;
     this.#isDiscontinuityDue = this.#isGapDue = false;
     this.rate = new Rate();
     this.#memory?.resize(0);
     this.version += 1;
-  }
-
-  /** There is no room for viewers to see it: subscribers get it all the same, as the last part of its publish. */
-  #publishAlone(part: NewPart, options: { size: number; startsSegment: boolean }): void {
-    const { size, startsSegment } = options;
-    const { runs, duration, isIndependent, time, wallStart } = part;
-    const buffer = this.#pool.take(size);
-    writeFragment(buffer, { at: 0, sequence: this.#fragments, runs });
-    const published = { time, wallStart, duration, isIndependent, startsSegment };
-    for (const subscriber of this.subscribers) subscriber.part?.(buffer.subarray(0, size), published);
-    this.#pool.give(buffer);
   }
 
   /** At least this many seconds are listed. */
@@ -243,7 +257,7 @@ export class LiveWindow {
     const isDiscontinuity = this.#isDiscontinuityDue;
     const isFirst = this.isFresh;
     return new Segment({
-      pool: this.#pool,
+      line: this.#line,
       sequence: this.nextSequence,
       init,
       isDiscontinuity,
@@ -258,7 +272,7 @@ export class LiveWindow {
     this.#isGapDue = false;
     const duration = this.targetDuration;
     const gap = new Segment({
-      pool: this.#pool,
+      line: this.#line,
       sequence: this.nextSequence,
       init,
       isDiscontinuity: false,
@@ -273,41 +287,22 @@ export class LiveWindow {
     this.nextSequence += 1;
   }
 
-  /** Makes the segment's buffer large enough for `size` more bytes. */
-  #makeRoom(segment: Segment, size: number): boolean {
-    const need = segment.length + size;
-    const { capacity } = segment;
-    if (need <= capacity) return true;
-    // The first time for a whole segment as they have been; when that was too little, for half as much again.
-    const usual = (this.rate.average / 8) * segmentTarget * 1.1;
-    const buffer = this.#pool.take(Math.max(need, capacity === 0 ? usual : capacity * 1.5));
-    const most = this.#config.windowBytes - (buffer.length - capacity);
-    // Copies for viewers do not count: it is not for them to end a publish.
-    while (this.#kept() > most && this.#firstListed > 0) this.#shift();
-    const fits = this.#kept() <= most;
-    this.isOutOfMemory = fits && !this.#mayKeep(buffer.length - capacity);
-    if (!fits || this.isOutOfMemory) {
-      this.#pool.give(buffer);
-      return false;
-    }
-    segment.move(buffer);
-    return true;
+  /** Whether `more` bytes may be kept. What only lags behind the list goes before it gives up. */
+  #makeRoom(more: number): boolean {
+    const most = this.#config.windowBytes - more;
+    while (this.bytes > most && this.#firstListed > 0) this.#shift();
+    const fits = this.bytes <= most;
+    this.isOutOfMemory = fits && !this.#mayKeep(more);
+    return fits && !this.isOutOfMemory;
   }
 
-  /** Asks for `more` bytes than are kept now; what only lags behind the list goes before it gives up. */
   #mayKeep(more: number): boolean {
     if (this.#memory === undefined) return true;
-    while (!this.#memory.resize(this.#kept() + more)) {
+    while (!this.#memory.resize(this.bytes + more)) {
       if (this.#firstListed === 0) return false;
       this.#shift();
     }
     return true;
-  }
-
-  #kept(): number {
-    let bytes = this.open?.kept ?? 0;
-    for (const segment of this.#segments) bytes += segment.kept;
-    return bytes;
   }
 
   #trim(): void {
@@ -323,9 +318,11 @@ export class LiveWindow {
       if (first.isDiscontinuity) this.discontinuitySequence += 1;
       this.#firstListed += 1;
     }
+    // Players fetch what they saw in a playlist a moment ago. Nobody has seen one that lists what has left the list.
+    const keptFor = now - this.#askedAt > wanted * 1000 ? 0 : this.targetDuration * 1000;
     while (
       this.#firstListed > MOST_UNLISTED ||
-      (this.#firstListed > 0 && now - this.#segments[0].leftAt >= this.targetDuration * 1000)
+      (this.#firstListed > 0 && now - this.#segments[0].leftAt >= keptFor)
     )
       this.#shift();
   }
@@ -333,7 +330,8 @@ export class LiveWindow {
   #shift(): void {
     this.#segments.shift()?.drop();
     this.#firstListed -= 1;
-    this.#memory?.resize(this.#kept());
+    this.#line.drop((this.#segments[0] ?? this.open)?.start ?? this.#line.end);
+    this.#memory?.resize(this.bytes);
   }
 }
 

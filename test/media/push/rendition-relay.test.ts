@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { PushOrder } from '../../../core/ports/pusher.ts';
 import type { OutputConfig } from '../../../runtime/media/live/config.ts';
 import { BufferPool } from '../../../runtime/media/live/pool.ts';
+import { Slabs } from '../../../runtime/media/live/slabs.ts';
 import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
 import { readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
 import { AVC_240P, OnAir, OPUS_STEREO, type PlayOptions, play, send, sendHeaders } from '../../hls/feed.ts';
@@ -20,7 +21,7 @@ function onAir(config: Partial<OutputConfig> = {}, limits: ConstructorParameters
   const maker = new ScriptedMaker();
   const { clock, pusher } = stage;
   const output = new OnAir({
-    ...{ clock, config, transcoder: maker, pool: new BufferPool({ limit: 1 << 24 }) },
+    ...{ clock, config, transcoder: maker, pool: new BufferPool({ limit: 1 << 24 }), slabs: new Slabs() },
     relay: pusher.relayFor('p'),
     relayOf: (profile) => pusher.relayFor('p', profile),
   });

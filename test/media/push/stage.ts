@@ -1,6 +1,7 @@
 import type { PublishGrant } from '../../../core/ports/media.ts';
 import type { PushFact, PushOrder } from '../../../core/ports/pusher.ts';
 import { BufferPool } from '../../../runtime/media/live/pool.ts';
+import { Slabs } from '../../../runtime/media/live/slabs.ts';
 import type { MediaSink } from '../../../runtime/media/publish/sink.ts';
 import { NodePusher, type NodePusherOptions } from '../../../runtime/media/push/pusher.ts';
 import { encodeAmf0, readAmf0 } from '../../../runtime/media/rtmp/amf0.ts';
@@ -116,6 +117,7 @@ export class Broadcast {
     this.output = new OnAir({
       clock: stage.clock,
       pool: new BufferPool({ limit: 1 << 24 }),
+      slabs: new Slabs(),
       relay: stage.pusher.relayFor(playbackId),
     });
   }

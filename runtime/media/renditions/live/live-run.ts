@@ -95,14 +95,11 @@ export class LiveRun implements LadderRun, OutputSink {
       if (segment === undefined && sequence < source.nextSequence)
         throw new LadderLost(`segment ${sequence} has left the live window`);
       if (segment !== undefined && segment.init.id !== this.init.id) break;
-      const read = segment?.read(part);
-      if (segment !== undefined && read !== undefined) {
+      const bytes = segment?.read(part);
+      if (segment !== undefined && bytes !== undefined) {
         const { duration } = segment.parts[part];
         const before = segment.parts.slice(0, part).reduce((sum, { duration }) => sum + duration, 0);
         const wallStart = segment.wallStart + before * 1000;
-        // Viewers have asked for it, so that it is in their Blob by now.
-        const bytes = read instanceof Blob ? await read.bytes() : read;
-        if (this.#isDone(signal)) return;
         const pictures = this.#plan(bytes, { sequence, index: part, duration, wallStart });
         part += 1;
         yield { bytes, pictures };
