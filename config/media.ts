@@ -177,7 +177,7 @@ export const renditions = section({
 
 export const conversion = section({
   running: limitSchema(
-    'Concurrent conversions on this node: transcodes, and uploads and imports that are normalised. Further ones wait in order.',
+    'Concurrent conversions on this node: transcodes, and uploads and imports that are normalised. Further ones wait; an account that has none running gets one place more.',
     { default: 2, unit: 'conversions' },
   ),
   threads: Type.Optional(

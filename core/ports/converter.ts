@@ -50,6 +50,8 @@ export interface ForeignFile {
 }
 
 export interface ConversionOrder {
+  /** Whose film it is. */
+  readonly account: string;
   readonly signal: AbortSignal;
   /** How much of the film was read, 0..1, often. */
   progress(fraction: number): void;

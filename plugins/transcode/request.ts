@@ -121,7 +121,9 @@ async function run(work: TaskWork, kit: Kit): Promise<TaskResult> {
   // It was checked when the request came.
   const { profile } = work.params as { profile: RenditionProfile };
   const progress = (fraction: number) => work.progress(fraction * converted);
-  const converting = kit.use(services.converter).transcode(film, { profile, signal, progress });
+  const converting = kit.use(services.converter).transcode(film, {
+    ...{ account: work.account, profile, signal, progress },
+  });
   const taken = await made.take(output.id, converting, {
     signal,
     check: ({ duration }) => checkLength(duration, film.spec.duration - intervalOf(profile)),

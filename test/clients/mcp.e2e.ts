@@ -1,10 +1,15 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { broadcast } from '../e2e/harness/ffmpeg.ts';
 import { type Server, startServer } from '../e2e/harness/server.ts';
 import { until } from '../e2e/harness/wait.ts';
 
 // The published client of the Model Context Protocol, unmodified, against a real server.
+const published = join(import.meta.dirname, 'node_modules/@modelcontextprotocol/client/dist/index.mjs');
+// biome-ignore lint/suspicious/noExplicitAny: its types are only there once e2e has installed it
+const { Client, StreamableHTTPClientTransport } = (await import(published)) as any;
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type Client = any;
 
 let server: Server;
 beforeAll(async () => {
@@ -33,7 +38,7 @@ test.for([false, true])('finds, describes and calls operations (stateless: %s)',
   const client = await connect({ isStateless });
   expect(client.getServerVersion()).toMatchObject({ name: 'millrace' });
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(['search', 'describe', 'call', 'diagnose']);
+  expect(tools.map(({ name }: { name: string }) => name)).toEqual(['search', 'describe', 'call', 'diagnose']);
   expect((await say(client, 'search', { words: 'create a live stream' })).text).toMatch(/^createStream /);
   expect((await say(client, 'describe', { operation: 'createStream' })).text).toContain('POST /api/stream');
   const made = await say(client, 'call', { operation: 'createStream', body: { name: 'By MCP ✓' } });

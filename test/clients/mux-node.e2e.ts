@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import Mux from '@mux/mux-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { broadcast } from '../e2e/harness/ffmpeg.ts';
 import { type Server, startServer } from '../e2e/harness/server.ts';
@@ -15,7 +14,11 @@ import { until } from '../e2e/harness/wait.ts';
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'millrace-mux-node-'));
 let server: Server;
-let mux: Mux;
+const published = join(import.meta.dirname, 'node_modules/@mux/mux-node/index.mjs');
+// biome-ignore lint/suspicious/noExplicitAny: its types are only there once e2e has installed it
+const { default: Mux } = (await import(published)) as any;
+// biome-ignore lint/suspicious/noExplicitAny: as above
+let mux: any;
 let film: Buffer;
 let web: HttpServer;
 let webUrl: string;
@@ -73,7 +76,7 @@ const events = () => received.map(({ body }) => JSON.parse(body) as { type: stri
 const told = (id: string) =>
   events()
     .filter(({ object }) => object.id === id)
-    .map(({ type }) => type);
+    .map(({ type }: { type: string }) => type);
 
 const ready = (id: string) =>
   until(
@@ -144,9 +147,9 @@ describe.concurrent('@mux/mux-node', () => {
     expect(event).toMatchObject({ type: expect.stringMatching(/^video\./), data: expect.any(Object) });
     await expect(mux.webhooks.verifySignature(`${body} `, signature, hook.signing_secret)).rejects.toThrow();
 
-    expect((await mux.video.assets.list({ live_stream_id: stream.id })).data.map(({ id }) => id)).toEqual([
-      assetId,
-    ]);
+    expect(
+      (await mux.video.assets.list({ live_stream_id: stream.id })).data.map(({ id }: { id: string }) => id),
+    ).toEqual([assetId]);
     await mux.video.liveStreams.delete(stream.id);
     expect(await statusOf(mux.video.liveStreams.retrieve(stream.id))).toBe(404);
     expect((await mux.system.webhooks.retrieve(hook.id)).address).toBe(`${webUrl}/hook`);
@@ -154,7 +157,9 @@ describe.concurrent('@mux/mux-node', () => {
       'other',
     );
     const { data: hooks } = await mux.system.webhooks.list();
-    expect(hooks.map(({ id, signing_secret: secret }) => [id, secret])).toEqual([[hook.id, undefined]]);
+    expect(
+      hooks.map(({ id, signing_secret: secret }: { id: string; signing_secret?: string }) => [id, secret]),
+    ).toEqual([[hook.id, undefined]]);
     await mux.system.webhooks.delete(hook.id);
     expect((await mux.system.utilities.whoami()).access_token_name).toBe('mux-node');
   });
@@ -204,7 +209,7 @@ describe.concurrent('@mux/mux-node', () => {
     const [{ id: playbackId } = { id: '' }] = asset.playback_ids ?? [];
     expect(await probed(`${server.url}/mux/${playbackId}.m3u8`)).toEqual(['aac', 'h264']);
     const [info] = await assets.retrieveInputInfo(made.id);
-    expect(info?.file?.tracks?.map(({ type }) => type)).toEqual(['video', 'audio']);
+    expect(info?.file?.tracks?.map(({ type }: { type: string }) => type)).toEqual(['video', 'audio']);
     expect(await assets.update(made.id, { passthrough: 'p' })).toMatchObject({ passthrough: 'p' });
     const { master } = await assets.updateMasterAccess(made.id, { master_access: 'temporary' });
     expect((await fetch(master?.url ?? '')).status).toBe(200);
@@ -269,7 +274,7 @@ describe.concurrent('@mux/mux-node', () => {
     expect((await restrictions.list()).data.length).toBe(1);
     await restrictions.delete(restriction.id);
 
-    expect((await mux.system.signingKeys.list()).data.map(({ id }) => id)).toEqual([key.id]);
+    expect((await mux.system.signingKeys.list()).data.map(({ id }: { id: string }) => id)).toEqual([key.id]);
     expect((await mux.system.signingKeys.retrieve(key.id)).private_key).toBeUndefined();
     await mux.system.signingKeys.delete(key.id);
     await until(

@@ -57,7 +57,7 @@ function studio(options: { running?: number; refuses?: 'missing' } = {}) {
   const transcode = (key = 'film.mp4', of: object = spec, rate: { fps?: number; fpsDen?: number } = {}) =>
     converter.transcode(
       { video: { key, size: bytes.length, sha256: '' }, spec: of as never },
-      { profile: { ...profile, ...rate }, signal: leaving.signal, progress() {} },
+      { account: 'a', profile: { ...profile, ...rate }, signal: leaving.signal, progress() {} },
     );
   const started = async (count: number) => {
     // A film is opened by a thread of the pool, in real time.
@@ -261,7 +261,7 @@ async function normalised(
   await writeFile(path, 'a film');
   const signal = new AbortController().signal;
   const file = { path, size: 6, foreign: { container } };
-  const stream = converter.normalise(file, { signal, isAnew, progress() {} });
+  const stream = converter.normalise(file, { account: 'a', signal, isAnew, progress() {} });
   return { stream, [Symbol.asyncDispose]: () => rm(path) };
 }
 

@@ -180,11 +180,11 @@ export async function acceptAny(
     if (!isConverted) throw new RefusedFile(error, couldBe);
     const { path, size } = file;
     const { foreign } = error;
-    await countConversion(work.assetId, { seconds: foreign.duration ?? 0, kit });
+    const account = await countConversion(work.assetId, { seconds: foreign.duration ?? 0, kit });
     const make = async (isAnew: boolean): Promise<AssetFile> => {
       const film = kit
         .use(services.converter)
-        .normalise({ path, size, foreign }, { signal, isAnew, progress });
+        .normalise({ path, size, foreign }, { account, signal, isAnew, progress });
       const made = await received(film, { kit, signal });
       const storing = async (spec: VideoSpec) => {
         if (foreign.duration !== undefined) checkLength(spec.duration, foreign.duration);

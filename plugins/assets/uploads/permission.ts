@@ -31,13 +31,15 @@ export async function checkInspected(
   await checkPermission({ stage: 'inspected', account, assetId, name, source, size, spec }, kit);
 }
 
-/** Counts the conversion of a film of so many seconds. Fault `account.limit` (409). */
+/** Counts the conversion of a film of so many seconds, and says whose it is. Fault `account.limit` (409). */
 export async function countConversion(
   assetId: string,
   { seconds, kit }: { readonly seconds: number; readonly kit: AssetsKit },
-): Promise<void> {
+): Promise<string> {
   const document = await documentOf(assetId, kit);
-  if (document) await accountLimitsOf(kit)?.encode(document.account, seconds);
+  if (!document) return '';
+  await accountLimitsOf(kit)?.encode(document.account, seconds);
+  return document.account;
 }
 
 /** The most bytes that may be received for an account, and the fault for more. */

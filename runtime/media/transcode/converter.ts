@@ -8,7 +8,6 @@ import {
   type Converter,
   type SourceFilm,
 } from '../../../core/ports/converter.ts';
-import { Semaphore } from '../../base/semaphore.ts';
 import { Shares } from '../../base/shares.ts';
 import type { FfmpegRunner } from '../ffmpeg/runner.ts';
 import { type ConversionSettings, conversionCommand, maxAudioTracks, usesDevice } from './command.ts';
@@ -16,6 +15,7 @@ import { closed, refused, unavailable } from './faults.ts';
 import { type FilmFeed, fileFeed, filmFeed } from './film-feed.ts';
 import { fitInto, fittingThreads, isSlowPreset, memoryOf, sizeOf } from './memory.ts';
 import { normalising } from './normalising.ts';
+import { ConversionPlaces } from './places.ts';
 import { run } from './run.ts';
 
 /** Conversions that may wait for a place. */
@@ -35,13 +35,13 @@ export interface ConverterOptions extends ConversionSettings {
 export function ffmpegConverter(options: ConverterOptions): Converter {
   const { clock, runner, blobs, running } = options;
   const tools = { clock, runner, memory: new Shares(options.memory) };
-  const slots = new Semaphore({ running, waiting: maxWaiting });
+  const slots = new ConversionPlaces({ running, waiting: maxWaiting });
   const closing = new AbortController();
   const ended: Record<ConversionEnd, number> = { done: 0, refused: 0, broken_off: 0 };
 
   /** One conversion, from the first read to whatever end it has. */
   const converted = (
-    { signal }: ConversionOrder,
+    { account, signal }: ConversionOrder,
     work: (signal: AbortSignal) => AsyncGenerator<Uint8Array>,
   ): ReadableStream<Uint8Array> => {
     const leaving = new AbortController();
@@ -50,7 +50,7 @@ export function ffmpegConverter(options: ConverterOptions): Converter {
       let end: ConversionEnd = 'broken_off';
       let leave: (() => void) | 'full' | undefined;
       try {
-        leave = await slots.take(ending);
+        leave = await slots.take(account, ending);
         if (leave === 'full') throw unavailable(`${maxWaiting} films are waiting to be converted.`, 60);
         yield* work(ending);
         end = 'done';
