@@ -236,6 +236,8 @@ export interface PlayOptions {
   readonly stamp?: (time: number, type: 8 | 9) => number;
   readonly rate?: number;
   readonly cts?: (index: number) => number;
+  /** Bytes of each picture. */
+  readonly size?: number;
   /** After every message. */
   readonly after?: () => unknown;
 }
@@ -258,7 +260,9 @@ export async function play(feed: Pick<Feed, 'clock'>, sink: MediaSink, options: 
     const sent = stamp(Math.round(from + time), type) >>> 0;
     if (type === 9) {
       const isKey = frames === 0 || (gop > 0 && frames % gop === 0);
-      send(sink, 9, sent, frame({ isKey, cts: options.cts?.(frames) ?? 0, mark: frames & 255 }));
+      const { size, cts } = options;
+      const picture = { isKey, cts: cts?.(frames) ?? 0, mark: frames & 255, ...(size && { size }) };
+      send(sink, 9, sent, frame(picture));
       frames += 1;
     } else {
       send(sink, 8, sent, sound());

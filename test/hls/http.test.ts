@@ -5,6 +5,7 @@ import { httpCore } from '../../core/http/http.ts';
 import { hlsRoutes } from '../../plugins/streams/hls.ts';
 import { systemClock } from '../../runtime/drivers/clock/system.ts';
 import { listen } from '../../runtime/http/listen.ts';
+import { slabSize } from '../../runtime/media/live/slabs.ts';
 import { useOf } from '../kit/use.ts';
 import { until } from '../media/kit.ts';
 import { parsePlaylist } from './checker.ts';
@@ -15,10 +16,16 @@ const feed = new Feed();
 const publisher = feed.attach();
 sendHeaders(publisher.sink);
 await play(feed, publisher.sink, { seconds: 5 });
+/** One whose segments are larger than what sockets buffer. */
+const large = new Feed();
+const sender = large.attach();
+sendHeaders(sender.sink);
+await play(large, sender.sink, { seconds: 11, gop: 120, size: 150_000 });
 const signals: AbortSignal[] = [];
 const media = {
   serve({ playbackId, file, query, signal }: Parameters<Feed['output']['serve']>[1] & never) {
     signals.push(signal);
+    if (playbackId === 'large') return large.output.broadcast.serve(file, query, signal);
     return playbackId === 'on' ? feed.output.broadcast.serve(file, query, signal) : undefined;
   },
   appears: async () => false,
@@ -108,4 +115,34 @@ test('a viewer who leaves takes the waiting request along', async () => {
   for (const socket of sockets) socket.destroy();
   await until('all to be gone', () => feed.output.waiting === 0);
   expect(feed.clock.timers).toBe(0);
+});
+
+test('a slow viewer gets the bytes of then, though other media took the place of what left the window; one who leaves holds nothing', async () => {
+  const { segments } = parsePlaylist(await large.text('source.m3u8'));
+  const { uri } = segments[1];
+  const whole = await large.bytes(uri);
+  expect(whole.length).toBeGreaterThan(15_000_000);
+  const get = () => {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.pause();
+    socket.write(`GET /hls/large/${uri} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    return socket;
+  };
+  const before = signals.length;
+  const [slow, leaving] = [get(), get()];
+  // Nothing is read of the body of this one.
+  await fetch(`${base.replace('/on', '/large')}/${uri}`, { method: 'HEAD' });
+  await until('all to be asked for', () => signals.length === before + 3);
+  // All that the window has now is new.
+  await play(large, sender.sink, { seconds: 30, from: 11_000, gop: 120, size: 150_000 });
+  expect((await large.output.serve(uri)).status).toBe(404);
+  const received: Buffer[] = [];
+  slow.on('data', (bytes: Buffer) => received.push(bytes));
+  slow.resume();
+  await new Promise((resolve) => slow.once('close', resolve));
+  const answer = Buffer.concat(received);
+  expect(Buffer.compare(answer.subarray(answer.indexOf('\r\n\r\n') + 4), whole)).toBe(0);
+  const idle = large.slabs.idle;
+  leaving.destroy();
+  await until('the slabs of the other', () => large.slabs.idle >= idle + whole.length - 2 * slabSize);
 });

@@ -3,8 +3,8 @@ import { LentStream } from '../../base/lent-stream.ts';
 
 /** Bytes of a slab. */
 export const slabSize = 65_536;
-/** How often `trim` is to be called, ms; media comes and goes by whole segments, a few seconds each. */
-export const trimInterval = 5000;
+/** How often `trim` is to be called, ms: about as often as segments of 2 s come and go. */
+export const trimInterval = 2000;
 /** Slabs that one `trim` frees, because each takes about a microsecond. */
 const mostTrimmed = 2048;
 
