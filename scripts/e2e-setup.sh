@@ -17,7 +17,8 @@ sh scripts/tools.sh webkit || [ -z "${CI:-}" ] || exit 1
 clients=test/clients
 if ! cmp -s $clients/package-lock.json $clients/node_modules/.installed-lock; then
   echo "millrace: installing the clients of $clients (npm ci)" >&2
-  npm ci --prefix $clients --ignore-scripts --no-audit --no-fund --no-progress --loglevel=error </dev/null >&2 || exit 1
+  install() { npm ci --prefix $clients --ignore-scripts --no-audit --no-fund --no-progress --loglevel=error </dev/null >&2; }
+  install || install || install || exit 1
   cp $clients/package-lock.json $clients/node_modules/.installed-lock
 fi
 sh scripts/bun.sh test/kit/engines/fetch.ts && exit 0

@@ -15,7 +15,7 @@ export interface PlaybackAliases {
 /** How long an answer is kept, ms: players ask for an alias several times a second. */
 const keptFor = 10_000;
 /** Aliases in memory, and names that are none; of more, those asked first go. */
-const maxKept = 10_000;
+const maxKept = 2000;
 /** Characters of an alias. */
 const maxLength = 200;
 /** Names that are looked up at one time, and requests that wait for them: anybody can invent names. */

@@ -12,7 +12,7 @@ import {
 } from '../../sdk/plugin.ts';
 import type { MuxKit } from './config.ts';
 import { muxErrors } from './errors.ts';
-import { playbackIdsOf, storedPlaybackId, subjectFinder } from './playback-ids.ts';
+import { furtherPolicy, playbackIdsOf, subjectFinder } from './playback-ids.ts';
 import type { Policy } from './settings.ts';
 
 /** `{path}/{playbackId}.m3u8` and the film as one file: where players of Mux look for them. */
@@ -100,31 +100,29 @@ interface Found {
 async function found(id: string, { kit, find, request, files }: Finding): Promise<Found | undefined> {
   const subject = await find(id, request);
   if (subject?.playbackId === undefined) return undefined;
-  const stored = id === subject.playbackId ? undefined : await storedPlaybackId(id, kit);
+  const { playbackId } = subject;
+  const further = await furtherPolicy(id, { subject, kit });
   if (subject.kind === 'live') {
     const stream = await kit.use(streams).current(subject.streamId ?? '');
-    const own = stream && policyIn(stream.fields, { id, playbackId: subject.playbackId });
-    const policy = stored?.policy ?? own;
+    const own = stream && policyIn(stream.fields, playbackId);
+    const policy = further ?? own;
     if (!stream || policy === undefined || files.live === undefined) return undefined;
     return { policy, isActive: stream.isActive, folder: `/hls/${subject.playbackId}`, file: files.live };
   }
   const asset = await kit.use(assets).find(subject.assetId ?? '');
-  const policy = stored?.policy ?? (asset && policyIn(asset.fields, { id, playbackId: subject.playbackId }));
+  const policy = further ?? (asset && policyIn(asset.fields, playbackId));
   if (policy === undefined) return undefined;
   return { policy, isActive: true, folder: `/asset/${subject.playbackId}`, file: files.film };
 }
 
-/** Of a playback id that is something's own; undefined where it was deleted. */
-export function policyIn(
-  fields: Readonly<Record<string, unknown>>,
-  { id, playbackId }: { id: string; playbackId: string },
-): Policy | undefined {
+/** Of the own playback id of something; undefined where it was deleted. */
+export function policyIn(fields: Readonly<Record<string, unknown>>, playbackId: string): Policy | undefined {
   const { playbackPolicy, mux } = fields as Pick<
     Parameters<typeof playbackIdsOf>[0],
     'playbackPolicy' | 'mux'
   >;
   const known = { playbackId, ...(playbackPolicy && { playbackPolicy }), ...(mux && { mux }) };
-  return playbackIdsOf(known).find((one) => one.id === id)?.policy;
+  return playbackIdsOf(known).find(({ id }) => id === playbackId)?.policy;
 }
 
 function unknown(): Fault {

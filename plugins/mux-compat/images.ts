@@ -19,7 +19,7 @@ import {
   Type,
 } from '../../sdk/plugin.ts';
 import { policyIn } from './delivery.ts';
-import { storedPlaybackId, subjectFinder } from './playback-ids.ts';
+import { furtherPolicy, subjectFinder } from './playback-ids.ts';
 import { storyboardJson, tilesIn, withSheet } from './storyboard.ts';
 
 /** Tokens that `imageRoutes` uses. */
@@ -116,15 +116,13 @@ function finder(kit: ImageKit) {
 /** Undefined: the playback id was deleted, although it is still the own one of the stream or asset. */
 async function policyOf(id: string, { subject, kit }: { subject: PlaySubject; kit: ImageKit }) {
   const { kind, playbackId = '', streamId, assetId } = subject;
-  if (id !== playbackId) {
-    const stored = await storedPlaybackId(id, kit);
-    if (stored) return stored.policy;
-  }
+  const further = await furtherPolicy(id, { subject, kit });
+  if (further) return further;
   const known =
     kind === 'live'
       ? await kit.use(streams).current(streamId ?? '')
       : await kit.use(assets).find(assetId ?? '');
-  return known && policyIn(known.fields, { id: playbackId, playbackId });
+  return known && policyIn(known.fields, playbackId);
 }
 
 function pathOf({ kind, playbackId, sessionId }: PlaySubject): string | undefined {

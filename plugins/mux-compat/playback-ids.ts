@@ -51,6 +51,15 @@ export async function storedPlaybackId(
   return row && { ...(JSON.parse(row.body) as PlaybackIdRow), account: row.account };
 }
 
+/** The policy of a further playback id of this subject; undefined for its own, and for names that are aliases of it. */
+export async function furtherPolicy(
+  id: string,
+  { subject, kit }: { subject: PlaySubject; kit: Pick<Kit, 'resources'> },
+): Promise<Policy | undefined> {
+  const row = id === subject.playbackId ? undefined : await storedPlaybackId(id, kit);
+  return row?.account === subject.account && row.playbackId === subject.playbackId ? row.policy : undefined;
+}
+
 /** Lets `/hls/{id}`, `/asset/{id}` and `/api/playback/{id}` find things by all of their playback ids. */
 export function muxAliases(kit: Pick<Kit, 'resources'>): PlaybackAliases {
   return { find: async (alias) => (await storedPlaybackId(alias, kit))?.playbackId };
@@ -93,6 +102,7 @@ export function newPlaybackIds(policies: readonly Policy[]): { id?: string; poli
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const idLength = 24;
+const ownForm = /^[a-z0-9]{24}$/;
 
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(idLength * 2));
@@ -111,7 +121,8 @@ export async function storePlaybackIds(
 ): Promise<void> {
   const { account, ids, ...rest } = of;
   const rows = ids.flatMap(({ id, policy }) => {
-    if (id === undefined || id === of.playbackId) return [];
+    // Every key may write the field: only ids of our own form count, so that nobody takes those of others.
+    if (id === undefined || id === of.playbackId || !ownForm.test(id)) return [];
     const body = JSON.stringify({ ...rest, policy } satisfies PlaybackIdRow);
     return [
       {

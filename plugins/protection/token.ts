@@ -84,22 +84,27 @@ export function tokenVerifier(
       return refused('token.key', `The token says ${alg}, but its key is for ${key.algorithm}.`);
     const place = hash('sha256', `${account} ${text}`, 'base64url');
     const before = verified.get(place, now);
-    if (before?.key === key.key) return inTime(before.claims, now) ?? before;
+    // What a dialect reads out of a token may change, but not when it was first seen: a revocation ends it.
+    const same = before?.key === key.key ? before : undefined;
+    if (same?.isLasting) return inTime(same.claims, now) ?? same;
     const read = await claimsIn(text, { key, account, dialects });
     if ('problem' in read) return read;
     const { claims, isLasting } = read;
     const late = inTime(claims, now);
     const until = (claims.expiresAt + leeway) * 1000;
-    if (isLasting && (!late || late.problem.rule === 'token.not_yet'))
+    const firstSeen = same?.firstSeen ?? now;
+    if (!late || late.problem.rule === 'token.not_yet')
       verified
         .reserve(entryBytes + 2 * text.length)
-        ?.keep(place, { key: key.key, claims, firstSeen: now }, { until });
-    return late ?? { claims, firstSeen: now };
+        ?.keep(place, { key: key.key, claims, firstSeen, isLasting }, { until });
+    return late ?? { claims, firstSeen };
   };
 }
 
 interface Verified extends VerifiedToken {
   readonly key: FoundKey['key'];
+  /** Its claims are what they were. */
+  readonly isLasting: boolean;
 }
 
 interface Problem {

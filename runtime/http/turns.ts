@@ -7,18 +7,22 @@ const atOnce = 16;
  */
 export class Turns {
   readonly #waiting = new Set<() => void>();
+  #isRunning = false;
 
   /** Calls it in a later turn of the event loop, behind those that wait. */
   add(begin: () => void): void {
     this.#waiting.add(begin);
-    if (this.#waiting.size === 1) setImmediate(() => this.#run());
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    setImmediate(() => this.#run());
   }
 
   #run(): void {
     // What is added meanwhile is behind these, and never among them.
     const turn = [...this.#waiting.values().take(atOnce)];
-    for (const begin of turn) begin();
     for (const begin of turn) this.#waiting.delete(begin);
-    if (this.#waiting.size > 0) setImmediate(() => this.#run());
+    this.#isRunning = this.#waiting.size > 0;
+    if (this.#isRunning) setImmediate(() => this.#run());
+    for (const begin of turn) begin();
   }
 }

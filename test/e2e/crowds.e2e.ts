@@ -69,7 +69,7 @@ test.concurrent('100,000 unknown playback ids and 2,000 unknown keys leave nothi
       else if (file < 5) yield `/hls/${id}/source.m3u8?_HLS_msn=${index}&_HLS_part=${file}`;
       else if (file === 5) yield `/hls/${id}/0123456789ab_part${index}.0.mp4`;
       else if (file === 6) yield `/hls/${id}/0123456789ab_seg${index}.mp4`;
-      else if (file === 7) yield `/hls/unknown-${index}/../${id}/x/y.m3u8`;
+      else if (file === 7) yield `/hls/unknown-${index}/${id}/x/y.m3u8`;
       else yield `/api/playback/${id}`;
     }
   };

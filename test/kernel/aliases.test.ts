@@ -51,11 +51,11 @@ describe('names of what can be watched', () => {
     const { get, asked } = finder();
     for (let n = 0; n < 3; n += 1) expect(await get('nothing')).toBeUndefined();
     expect(asked).toEqual(['nothing']);
-    for (let n = 0; n < 10_000; n += 1) await get(`n${n}`);
+    for (let n = 0; n < 2000; n += 1) await get(`n${n}`);
     expect(await get('nothing')).toBeUndefined();
-    expect(asked).toHaveLength(10_002);
-    expect(await get('n9999')).toBeUndefined();
-    expect(asked).toHaveLength(10_002);
+    expect(asked).toHaveLength(2002);
+    expect(await get('n1999')).toBeUndefined();
+    expect(asked).toHaveLength(2002);
   });
 
   it('whose thing is gone are nothing, and its own name counts again', async () => {

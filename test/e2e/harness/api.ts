@@ -37,10 +37,14 @@ export interface Api {
  */
 export function apiClient(url: string, options: { key: string }): Api {
   let check: ReturnType<typeof documentedBy> | undefined;
-  const request = async (method: string, path: string, body?: unknown) => {
+  const request = async (method: string, path: string, body?: unknown, key?: string) => {
     const asked = new Request(url + path, {
       method,
-      headers: { authorization: `Bearer ${options.key}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${options.key}`,
+        'content-type': 'application/json',
+        ...(key && { 'idempotency-key': key }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(10_000),
     });
@@ -52,7 +56,13 @@ export function apiClient(url: string, options: { key: string }): Api {
     return answer;
   };
   const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const response = await request(method, path, body);
+    // As our client does: on a fleet whose partitions have just changed hands, one attempt may get 503.
+    const key = method === 'POST' ? crypto.randomUUID() : undefined;
+    let response = await request(method, path, body, key);
+    for (let tries = 1; key !== undefined && response.status === 503 && tries < 5; tries += 1) {
+      await Bun.sleep(1000 * Number(response.headers.get('retry-after') ?? 1));
+      response = await request(method, path, body, key);
+    }
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return (text ? JSON.parse(text) : undefined) as T;

@@ -68,6 +68,31 @@ it('open what they name: by either playback id, until they expire or their key i
   expect(await played(w, own, token(key, claims))).toBe(403);
 });
 
+it('without a time of signing are over when everybody is revoked who was seen before', async () => {
+  const { w, key, own } = await signed();
+  await using _ = w;
+  const exp = Math.floor(w.now() / 1000) + 3600;
+  const text = token(key, { aud: 'v', sub: own, exp });
+  expect(await played(w, own, text)).toBe(200);
+  await w.advance('1m');
+  expect((await w.request('POST', `/api/playback/${own}/revoke`, { body: {} })).status).toBe(204);
+  await w.advance('1m');
+  expect(await played(w, own, text)).toBe(403);
+  expect(await played(w, own, token(key, { aud: 'v', sub: own, exp: exp + 1 }))).toBe(200);
+});
+
+it('of a playback id that another account made up are not asked for', async () => {
+  const { w, own } = await signed();
+  await using _ = w;
+  const { id: asset } = (await w.request('POST', '/api/asset/request-upload', { body: { name: 'a' } })).body
+    .asset;
+  const mux = { playbackIds: [{ id: 'an-old-id-of-somebody', policy: 'signed' }] };
+  await w.request('PATCH', `/api/asset/${asset}`, { body: { mux } });
+  const rows = await w.store.resources.list('mux-playback-id', { limit: 10 });
+  expect(rows.map(({ id }) => id)).not.toContain('an-old-id-of-somebody');
+  expect(own).toMatch(/^[0-9a-z]{16}$/);
+});
+
 it('with a playback restriction open it to the pages of its domains', async () => {
   const { w, mux, key, own } = await signed();
   await using _ = w;
